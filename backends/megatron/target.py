@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...compiler.rules.candidate_degrees import (
     context_degrees,
+    counts,
     gpu_divisors,
     micro_batches,
     pipeline_degrees,
@@ -64,7 +65,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "micro_batch": micro_batches(job),
         "offload": offload.levels(job),
         "recompute": (0, 1, 2, FINE) if recomputed_modules.layer_outputs(job) else (0, 1, 2),
-        "recompute_layers": tuple(range(model.layers)),
+        "recompute_layers": (0, *counts(model.layers - 1)),
     }
 
 

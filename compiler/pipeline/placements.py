@@ -18,7 +18,16 @@ from typing import NamedTuple
 from ...dsl.arrays import np
 from ...dsl.model import Model
 from ..algebra import Integers
-from .even_split import Split, dense_blocks, dense_weight, head_weight, ranks_of, split
+from .even_chunks import even_runs
+from .even_split import (
+    Split,
+    dense_blocks,
+    dense_weight,
+    head_weight,
+    light_first,
+    ranks_of,
+    split,
+)
 from .groups import group
 from .longest_chain import longest_chain
 
@@ -58,6 +67,7 @@ class Placements:
         self.v_shaped = v_shaped
         self._head = (LIGHTEST_HEAD * head_weight(model), head_pace * head_weight(model))
         self._totals: dict[tuple[int, int], tuple[Totals, ...]] = {}
+        self._counts: dict[tuple[int, bytes], Integers] = {}
         self._bubbles: dict[tuple[int, int, int, int, bool], float] = {}
 
     def totals(self, pp: int, vpp: int) -> tuple[Totals, ...]:
@@ -77,7 +87,11 @@ class Placements:
         code = pp * wide + vpp
         used = np.flatnonzero(np.bincount(code))
         found = np.zeros(int(code.max(initial=0)) + 1, dtype=np.int64)
-        found[used] = [self.count(*divmod(each, wide)) for each in used.tolist()]
+        key = wide, used.tobytes()
+        if key not in self._counts:
+            each = [self.count(*divmod(one, wide)) for one in used.tolist()]
+            self._counts = {key: np.asarray(each, dtype=np.int64)}
+        found[used] = self._counts[key]
         return np.asarray(found[code])
 
     def most(self, pp: Iterable[int], vpp: Iterable[int]) -> int:
@@ -139,7 +153,7 @@ class Placements:
         """Without the even one. Of all chunks only the model's first and last may be empty, and all leading
         dense layers are in the first."""
         layers, inner, least = self.model.layers, pp - 2, vpp - 1
-        even = tuple(map(sum, split(self.model, pp, vpp).chunks))
+        even = self._even_totals(pp, vpp)
         lightest, heaviest = math.floor(self._head[0]), math.ceil(self._head[1]) + 1
         seen = set()
         for most in range(-(-layers // pp), -(-(layers + heaviest) // pp) + 2):
@@ -154,6 +168,21 @@ class Placements:
                     if fits and enough and self._leads(found, pp, vpp) and found.ranks(pp) != even:
                         seen.add(found)
                         yield found
+
+    def even(self, pp: int, vpp: int) -> tuple[int, int, int, int]:
+        """Layers of the chunks of the even placement, as `even_chunks.py:Runs` has them: in the first, in
+        each of the next longer ones, how many these are, and in the last."""
+        model = self.model
+        runs = even_runs(model.layers, np.array([pp * vpp]), head_weight(model), light_first(model))
+        return int(runs.first[0]), int(runs.more[0]), int(runs.longer[0]), int(runs.last[0])
+
+    def _even_totals(self, pp: int, vpp: int) -> tuple[int, ...]:
+        """Layers of each rank in the even placement."""
+        first, more, longer, last = self.even(pp, vpp)
+        long = [len(range(rank or pp, longer + 1, pp)) for rank in range(pp)]
+        inner = [count + vpp * (more - 1) for count in long[1:-1]]
+        ends = long[0] + (vpp - 1) * (more - 1) + first, long[-1] + (vpp - 1) * (more - 1) + last
+        return (ends[0], *inner, ends[1])
 
     def _leads(self, totals: Totals, pp: int, vpp: int) -> bool:
         return totals.first // vpp >= self.leading

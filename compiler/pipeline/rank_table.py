@@ -128,9 +128,28 @@ class RankTable:
             return [Kind(0, 0, 0, ())] * 2
         if place:
             return self._of_totals(pp, vpp, place)
+        if not (self._placements.leading or self._placements.v_shaped):
+            return self._even(pp, vpp)
         blocks = self._placements.split(pp, vpp, place).blocks
         first, last = (Kind(rank, rank, 1, blocks[rank]) for rank in (0, pp - 1))
         return [first, *_alike(enumerate(blocks[1:-1], 1)), last]
+
+    def _even(self, pp: int, vpp: int) -> list[Kind]:
+        """Of the even placement, where all layers are alike: the longer chunks are in front. Without a list
+        of all chunks, of which there may be thousands."""
+        model = self._placements.model
+        first, more, longer, last = self._placements.even(pp, vpp)
+        if pp == 1:
+            return [Kind(0, 0, 1, _blocks([first], model.moe))] * 2
+        rounds, ahead = divmod(longer, pp)
+        found = [Kind(0, 0, 1, _blocks(_dealt(vpp - 1, rounds, more, first), model.moe))]
+        for low, high, long in ((1, min(ahead, pp - 2), rounds + 1), (ahead + 1, pp - 2, rounds)):
+            if low <= high:
+                chunks = _blocks(_dealt(vpp, long, more), model.moe)
+                found.append(Kind(low, high, high - low + 1, chunks))
+        long = (longer + 1) // pp
+        own = _blocks(_dealt(vpp - 1, long, more, last), model.moe)
+        return [*found, Kind(pp - 1, pp - 1, 1, own)]
 
     def _of_totals(self, pp: int, vpp: int, place: int) -> list[Kind]:
         """Without a list of all ranks, of which there may be hundreds."""
@@ -152,7 +171,15 @@ class RankTable:
 def _chunks(layers: int, vpp: int, moe: bool) -> tuple[Chunk, ...]:
     """The chunks of a rank, which differ by at most one layer."""
     share, surplus = divmod(layers, vpp)
-    counts = [share] * (vpp - surplus) + [share + 1] * surplus
+    return _blocks([share] * (vpp - surplus) + [share + 1] * surplus, moe)
+
+
+def _dealt(chunks: int, long: int, more: int, *end: int) -> list[int]:
+    """Layers of so many chunks, `long` of them with `more`, the others with one less; and of one at an end."""
+    return [*[more] * long, *[more - 1] * (chunks - long), *end]
+
+
+def _blocks(counts: list[int], moe: bool) -> tuple[Chunk, ...]:
     return tuple((0, count) if moe else (count, 0) for count in counts)
 
 

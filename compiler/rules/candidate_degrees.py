@@ -1,5 +1,6 @@
 """A job -> candidate values of its variables, as far as they do not depend on the framework."""
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -48,8 +49,22 @@ def pipeline_degrees(job: Job) -> tuple[int, ...]:
     return tuple(way for way in gpu_divisors(job) if way <= job.model.layers + 2)
 
 
+#: A model has no more layers than this without thinning its virtual stages and recomputed layers.
+EACH, OF_EIGHT = 256, 8
+
+
+def counts(most: int) -> tuple[int, ...]:
+    """1 to `most`; of more than EACH, which no model's layers are, all up to an eighth of EACH and beyond it
+    steps of an eighth of a doubling."""
+    if most <= EACH:
+        return tuple(range(1, most + 1))
+    small, doublings = EACH // OF_EIGHT, math.log2(most * OF_EIGHT / EACH)
+    steps = np.rint(small * 2 ** (np.arange(1, OF_EIGHT * doublings) / OF_EIGHT)).astype(int)
+    return tuple(sorted({*range(1, small + 1), *steps.tolist(), most}))
+
+
 def virtual_stages(job: Job, pp: Sequence[int]) -> tuple[int, ...]:
     """Virtual stages per rank that the layers fill at the smallest `pp` above 1."""
     fewest = next((degree for degree in pp if degree > 1), None)
     most = (job.model.layers + 2) // fewest if fewest else 1
-    return tuple(range(1, max(most, 1) + 1))
+    return counts(max(most, 1))

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from ..algebra import Integers, Mask
 from ..variables import DERIVED, ORDER, PLACE, SEARCHED
-from .bounds import LEVELS, Bounds, Least, first_level
+from .bounds import LEVELS, Bounds, Least, first_level, levels
 from .measured_layouts import measured
 from .progress import Progress
 from .questions import BlockBounds, Question, of_plan, of_refusal
@@ -29,6 +30,8 @@ WHOLE = 2**13
 FEWEST, MOST = 2**8, 2**15
 #: Blocks of the last level whose layouts are joined at once.
 SMALL = 2**11
+#: Rows and candidates of a decision that are joined at once.
+JOINED = 2**18
 #: Counts of nodes whose layouts are looked for at once where rules are left out.
 NODES = 2**10
 #: An objective that no layout reaches: `best` of a question without an answer.
@@ -69,7 +72,8 @@ def _joins(space: Space, columns: Mapping[str, Integers], level: int, batch: lis
     columns = space.extend(columns, ORDER[level : level + 1])
     count, start = len(columns["nodes"]), 0
     while start < count:
-        rows = slice(start, start + batch[level])
+        following = space.domains[SEARCHED[level + 1]]
+        rows = slice(start, start + min(batch[level], max(1, JOINED // len(following))))
         start = rows.stop
         batch[level] = min(2 * batch[level], MOST if level else NODES)
         if _joins(
@@ -100,6 +104,10 @@ class BestFirst:
     _most: list[int] = field(default_factory=list)
     _batch: list[int] = field(default_factory=lambda: [FEWEST] * len(LEVELS))
 
+    @cached_property
+    def _levels(self) -> tuple[tuple[str, ...], ...]:
+        return levels(self.space)
+
     def answer(self, questions: Sequence[Question]) -> None:
         """Keeps the layouts that answer the questions, which have the same `of`, and earlier ones."""
         self._questions += questions
@@ -118,18 +126,20 @@ class BestFirst:
         return replace(swept, explored=Explored(self.space, self.priced))
 
     def _refine(self, blocks: Mapping[str, Integers], level: int) -> None:
-        if level == len(LEVELS):
+        if level == len(self._levels):
             for rows in _slices(len(blocks["nodes"]), SMALL):
                 part = {name: column[rows] for name, column in blocks.items()}
-                self._place(self.space.extend(part, ORDER))
+                for layouts in _joined(self.space, part, [*ORDER]):
+                    self._place(layouts)
             return
-        if level and not self.space.decides(LEVELS[level]):
-            self._refine(self.space.extend(blocks, LEVELS[level]), level + 1)
+        names = self._levels[level]
+        if level and not self.space.decides(names):
+            self._refine(self.space.extend(blocks, names), level + 1)
             return
         found = (
-            Bounds(self.space, self.space.extend(blocks, LEVELS[level]))
+            Bounds(self.space, self.space.extend(blocks, names))
             if level
-            else first_level(self.space)
+            else first_level(self.space, names)
         )
         wanted = self._by_question(found)
         blocks, bounds = found.blocks, found.least
@@ -203,6 +213,19 @@ class BestFirst:
 
     def _learn(self, swept: Swept) -> None:
         self._most = [limit(question, swept) for question in self._asked]
+
+
+def _joined(
+    space: Space, columns: dict[str, Integers], names: Sequence[str]
+) -> Iterator[dict[str, Integers]]:
+    """The rows with all values of more decisions, in parts of at most JOINED rows and candidates."""
+    left = [name for name in names if name not in columns]
+    if not left:
+        yield columns
+        return
+    for rows in _slices(len(columns["nodes"]), max(1, JOINED // len(space.domains[left[0]]))):
+        part = {name: column[rows] for name, column in columns.items()}
+        yield from _joined(space, space.extend(part, left[:1]), left[1:])
 
 
 def _slices(count: int, size: int) -> Iterator[slice]:

@@ -31,14 +31,17 @@ from .space import Space
 from .sweep import capacity_kib, host_capacity_kib, objectives
 
 #: Decisions of blocks, each level a finer cut of the last.
-LEVELS = (
-    ("nodes", "tp", "pp", "cp", "micro_batch"),
+LEVELS: tuple[tuple[str, ...], ...] = (
+    ("nodes", "tp", "pp", "cp"),
+    ("micro_batch",),
     ("zero", "offload"),
     ("ep", "etp"),
     ("recompute",),
 )
 #: Blocks whose terms are tabulated at once.
 AT_ONCE = 2**18
+#: Most blocks of the first two levels that are bounded at once.
+FEW_BLOCKS = 2**16
 #: Most blocks of the first level, a second for each quarter of a million.
 MOST_BLOCKS = 3 * 2**20
 #: Most blocks whose bounds are kept from one question to the next.
@@ -123,11 +126,21 @@ def least(space: Space, blocks: Mapping[str, Integers]) -> Least:
     return bounds.least
 
 
-def first_level(space: Space) -> Bounds:
+def levels(space: Space) -> tuple[tuple[str, ...], ...]:
+    """LEVELS, the first two of them as one where that makes few blocks."""
+    blocks: dict[str, Integers] | None = dict(space.blocks or {})
+    both = (*LEVELS[0], *LEVELS[1])
+    for name in both:
+        if blocks is not None and name not in blocks:
+            blocks = space.extend_to(blocks, name, FEW_BLOCKS)
+    return LEVELS if blocks is None else (both, *LEVELS[2:])
+
+
+def first_level(space: Space, names: tuple[str, ...]) -> Bounds:
     """The blocks of the first level with their bounds, which all questions about a space share."""
     if not space.shared:
         blocks = dict(space.blocks or {})
-        for name in LEVELS[0]:
+        for name in names:
             if name not in blocks:
                 blocks = space.extend_to(blocks, name, MOST_BLOCKS) or _refuse(space)
         found = Bounds(space, blocks)
