@@ -8,6 +8,7 @@ not priced is in a block whose bounds rule it out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -146,10 +147,16 @@ class BestFirst:
         order = self._by_bound(bounds)
         while len(order):
             order = order[self._needed(wanted, bounds)[order]]
-            batch, order = np.split(order, [self._batch[level]])
+            batch, order = np.split(order, [min(self._batch[level], self._most_blocks(level + 1))])
             self._batch[level] = min(2 * self._batch[level], MOST)
             if len(batch):
                 self._refine({name: column[batch] for name, column in blocks.items()}, level + 1)
+
+    def _most_blocks(self, level: int) -> int:
+        """Blocks that are refined at once, so that the next level has not too many."""
+        names = self._levels[level] if level < len(self._levels) else ()
+        choices = math.prod(len(self.space.domains[name]) for name in names)
+        return max(1, 4 * JOINED // choices)
 
     def _place(self, layouts: dict[str, Integers]) -> None:
         """Prices all placements of those layouts that may answer a question in any, the best bounds first."""

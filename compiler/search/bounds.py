@@ -37,6 +37,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("zero", "offload"),
     ("ep", "etp"),
     ("recompute",),
+    ("vpp",),
 )
 #: Blocks whose terms are tabulated at once.
 AT_ONCE = 2**18
@@ -44,6 +45,8 @@ AT_ONCE = 2**18
 FEW_BLOCKS = 2**16
 #: Most blocks of the first level, a second for each quarter of a million.
 MOST_BLOCKS = 3 * 2**20
+#: Most blocks of the first level times micro-batches.
+MOST_PARTS = 2**26
 #: Most blocks whose bounds are kept from one question to the next.
 MOST_SHARED = 2**21
 
@@ -142,7 +145,9 @@ def first_level(space: Space, names: tuple[str, ...]) -> Bounds:
         blocks = dict(space.blocks or {})
         for name in names:
             if name not in blocks:
-                blocks = space.extend_to(blocks, name, MOST_BLOCKS) or _refuse(space)
+                blocks = space.extend_to(blocks, name, MOST_BLOCKS) or _refuse(space, MOST_BLOCKS)
+        if len(blocks["nodes"]) * len(space.domains["micro_batch"]) > MOST_PARTS:
+            _refuse(space, MOST_PARTS)
         found = Bounds(space, blocks)
         if len(blocks["nodes"]) > MOST_SHARED:
             return found
@@ -154,10 +159,10 @@ class TooManyBlocks(JobError):
     """A space with more blocks than can be bounded in seconds."""
 
 
-def _refuse(space: Space) -> NoReturn:
+def _refuse(space: Space, most: int) -> NoReturn:
     job, target = space.case.job, space.case.target.name
     message = (
-        f"the search of {target}'s layouts of {job.name} has over {MOST_BLOCKS:,} parts to bound"
+        f"the search of {target}'s layouts of {job.name} has over {most:,} parts to bound"
     )
     help = "leave fewer to search: fewer counts of nodes, or a global batch with fewer divisors"
     raise TooManyBlocks([Diagnostic(TOO_LARGE, message, job.span("cluster", "nodes"), help=help)])

@@ -38,8 +38,9 @@ EXPERT_HALVES = 2
 #: 2,304, grow by 2.7 % in the median more than priced ones, by 1.3 % with it; these alone ask for 0.0098,
 #: whole runs, fitted with the efficiencies, for this (benchmarks/data/measured_public.csv).
 STRAGGLING = 0.006
-#: Denominator of the stragglers' share of a step, kept as an integer.
-STRAGGLER_PARTS = 10_000
+#: Denominator of the stragglers' share of a step, kept as an integer, and the nanoseconds in which it is taken
+#: of a step, so that the product of the longest step stays below LIMIT.
+STRAGGLER_PARTS, COARSE = 2**14, 2**8
 
 # --- one layer and one micro-batch ---
 
@@ -142,7 +143,7 @@ def boundary_exposed(case: Case, vpp: Column) -> Column:
     return np.equal(vpp, 1)
 
 
-@term("1/10,000", of=("gpus",))
+@term("1/16,384", of=("gpus",))
 def straggler_share(case: Case, gpus: Column) -> Column:
     """What the slowest of all GPUs adds to a step, in STRAGGLER_PARTS-ths of it: the expected maximum of
     `gpus` exponential delays grows with their logarithm (extreme-value theory)."""
@@ -311,8 +312,8 @@ def step_parts(
     _add(parts, "dp", step_traffic(x, one, held))
     parts["optimizer"] = optimizer(x, held)
     _add(parts, "other", x.number(round(x.case.traits.host.step_overhead * NANO)))
-    delayed = x.times(added(x, parts.values()), x.term(straggler_share))
-    parts["stragglers"] = x.over(delayed, STRAGGLER_PARTS)
+    delayed = x.times(x.over(added(x, parts.values()), COARSE), x.term(straggler_share))
+    parts["stragglers"] = x.over(delayed, STRAGGLER_PARTS // COARSE)
     return parts
 
 
