@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import parc
+from benchmarks.accuracy.rows import gpu_names
 from benchmarks.accuracy.rows.csv_rows import Row
 from parc.backends import BACKENDS
+from parc.backends.pytorch_kernels import chosen_attention
 from parc.calibrate.measured_run import SECONDS
 from parc.calibrate.steady_state import steady_state
 from parc.compiler.plan import Plan, Proof
@@ -54,15 +56,43 @@ SIZES = (
 )
 MODES = {"deepspeed": ("none", "selective", "full"), "pytorch": ("none", "full")}
 #: The largest do not fit into most GPUs: lines marked as out of memory are worth as much.
-STEPS = tuple(
+GRID = tuple(
     Step(program, size, seq_len, micro_batch, 4, recompute)
     for program, modes in MODES.items()
     for size in SIZES
     for seq_len, micro_batch in ((2048, 1), (2048, 8), (8192, 1), (8192, 4))
     for recompute in modes
 )
+#: Micro-batches from 1 to 8, those that decide whether the prices of 3, 5, 6 and 7 lie between powers of two
+#: first.
+MICRO_BATCHES = (4, 3, 2, 6, 8, 5, 7, 1)
+
+
+def sweep(
+    program: str, size: Size, seq_len: int, microbatches: int, recompute: str, most: int = 8
+) -> tuple[Step, ...]:
+    """One step for each micro-batch up to `most`, everything else alike."""
+    return tuple(
+        Step(program, size, seq_len, micro_batch, microbatches, recompute)
+        for micro_batch in MICRO_BATCHES
+        if micro_batch <= most
+    )
+
+
+#: The most valuable sweeps first: what is left out is left out at the end. What does not fit into 80 GB ends
+#: soon.
+SWEEPS = (
+    *sweep("deepspeed", SIZES[1], 4096, 2, "none"),
+    *sweep("pytorch", SIZES[1], 4096, 2, "none", most=7),
+    *sweep("deepspeed", SIZES[2], 2048, 2, "selective"),
+    *sweep("deepspeed", SIZES[2], 2048, 2, "none", most=4),
+    *sweep("deepspeed", SIZES[1], 1024, 8, "none"),
+    *sweep("pytorch", SIZES[2], 2048, 2, "none", most=4),
+    *sweep("pytorch", SIZES[1], 1024, 8, "none"),
+)
+SETS = {"grid": GRID, "micro-batches": SWEEPS}
 #: Steps that a program runs; the first of them warm up.
-COUNT = 12
+COUNT = 10
 SECONDS_EACH = 900
 
 
@@ -80,14 +110,17 @@ class Outcome:
 Runner = Callable[[list[str], Path, Mapping[str, str]], tuple[int, str]]
 
 
-def start(command: list[str], folder: Path, extra: Mapping[str, str]) -> tuple[int, str]:
+def start(
+    command: list[str], folder: Path, extra: Mapping[str, str], limit: float = SECONDS_EACH
+) -> tuple[int, str]:
+    """Runs a command to its end, or kills it after `limit` seconds: exit code 124."""
     try:
         ran = subprocess.run(
             command, cwd=folder, env={**os.environ, **extra}, text=True, errors="replace",
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_EACH,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return 124, f"no end after {SECONDS_EACH} s"
+        return 124, f"no end after {limit:g} s"
     return ran.returncode, ran.stdout
 
 
@@ -100,7 +133,10 @@ sys.argv = sys.argv[1:]
 sys.path.insert(0, os.path.dirname(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
+#: One rank alone, with what launch.sh sets.
 ALONE = {
+    "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True",
+    "OMP_NUM_THREADS": "1",
     "RANK": "0",
     "LOCAL_RANK": "0",
     "WORLD_SIZE": "1",
@@ -156,7 +192,7 @@ COMMANDS = {"deepspeed": _deepspeed, "pytorch": _pytorch}
 
 def outcome(job: Job, code: int, text: str) -> Outcome:
     """What a program's output says of its steps."""
-    if "OutOfMemoryError" in text or "CUDA out of memory" in text:
+    if re.search(r"OutOfMemoryError|CUDA.{0,20} out of memory", text):
         return Outcome(out_of_memory=True)
     log = BACKENDS["deepspeed"].reader.log(text)
     if code or log is None:
@@ -192,6 +228,7 @@ def row(
         "step_time_s": "" if result.seconds is None else f"{result.seconds:.5g}",
         "mem_gb": "" if not result.peak_bytes else f"{result.peak_bytes / 2**30:.3f}",
         "mem_counts": "allocated", "mem_unit": "GiB", "framework": step.program,
+        "attention_kernel": chosen_attention(job_of(step, gpu_names.GPUS[gpu])),
     }  # fmt: skip
     return {name: str(stated.get(name, "")) for name in Row.__dataclass_fields__} | {
         "year": str(year)

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks.accuracy import accuracy
-from benchmarks.gpu import measure_steps
-from benchmarks.gpu.steps import COUNT, STEPS, Outcome, Step, job_of, outcome, row, run_step
+from benchmarks.gpu import card, measure_steps
+from benchmarks.gpu.steps import (
+    COUNT,
+    GRID,
+    SETS,
+    SWEEPS,
+    Outcome,
+    Step,
+    job_of,
+    outcome,
+    row,
+    run_step,
+    start,
+)
 from tests.support.paths import ROOT
 
 DATA = ROOT / "benchmarks" / "data" / "measured_public.csv"
 
 
 def step_of(program: str, recompute: str = "none") -> Step:
-    return next(step for step in STEPS if (step.program, step.recompute) == (program, recompute))
+    return next(step for step in GRID if (step.program, step.recompute) == (program, recompute))
 
 
 def printed(step: Step, seconds: float, peak: int) -> str:
@@ -62,11 +77,11 @@ def test_what_goes_wrong_is_told_apart() -> None:
 
 def test_rows_have_the_form_of_the_public_ones_and_are_priced(tmp_path: Path) -> None:
     """accuracy.py reads the file and prices every line by the framework that ran it."""
-    steps = [step_of("deepspeed"), step_of("deepspeed", "full"), step_of("pytorch"), STEPS[-1]]
+    steps = [step_of("deepspeed"), step_of("deepspeed", "full"), step_of("pytorch"), GRID[-1]]
 
     def run(step: Step, gpu: str) -> Outcome:
         assert gpu == "h200"
-        if step is STEPS[-1]:
+        if step is GRID[-1]:
             return Outcome(out_of_memory=True)
         return Outcome(seconds=0.5, peak_bytes=12 * 2**30)
 
@@ -89,7 +104,7 @@ def test_rows_have_the_form_of_the_public_ones_and_are_priced(tmp_path: Path) ->
 def test_failures_are_told_and_leave_no_row() -> None:
     file = io.StringIO()
     failed = measure_steps.write_rows(
-        file, "H200", "fake", date(2026, 1, 2), STEPS[:2], lambda *_: Outcome(failure="broken")
+        file, "H200", "fake", date(2026, 1, 2), GRID[:2], lambda *_: Outcome(failure="broken")
     )
     assert len(failed) == 2 and "broken" in failed[0] and len(file.getvalue().splitlines()) == 1
 
@@ -100,34 +115,63 @@ def test_row_names_what_it_measured() -> None:
     assert line["id"] == "own-h200-0007" and line["recompute"] == "full" and line["mem_gb"] == ""
 
 
+@pytest.mark.parametrize("reason", ["ModuleNotFoundError: No module named 'torch'", "no driver"])
 def test_without_a_gpu_it_says_so(
+    reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(card, "about", lambda: reason)
+    assert measure_steps.main(["rows.csv"]) == 2
+    assert f"no CUDA GPU: {reason}" in capsys.readouterr().err
+
+
+def test_a_gpu_that_the_standard_library_lacks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    assert measure_steps.main(["rows.csv"]) == 2
-    assert "no CUDA GPU: PyTorch is not installed" in capsys.readouterr().err
-
-
-def test_a_torch_without_a_gpu_or_with_an_unknown_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class NoCuda:
-        class cuda:
-            @staticmethod
-            def is_available() -> bool:
-                return False
-
-    monkeypatch.setitem(sys.modules, "torch", NoCuda)
-    assert measure_steps.main(["rows.csv"]) == 2
-    assert "no CUDA GPU: PyTorch finds none" in capsys.readouterr().err
-    monkeypatch.setattr(measure_steps, "cuda", lambda: ("NVIDIA GeForce RTX 4090", "PyTorch 2"))
+    monkeypatch.setattr(card, "about", lambda: ("NVIDIA GeForce RTX 4090", "PyTorch 2"))
     assert measure_steps.main(["rows.csv"]) == 2 and "RTX 4090" in capsys.readouterr().err
 
 
-def test_with_a_gpu_it_writes_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(measure_steps, "cuda", lambda: ("NVIDIA H200", "PyTorch 2.9, CUDA 12.8"))
-    monkeypatch.setattr(measure_steps, "STEPS", STEPS[:1])
+@pytest.fixture
+def h200(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An idle H200 that takes half a second for every step."""
+    monkeypatch.setattr(card, "about", lambda: ("NVIDIA H200", "PyTorch 2.9, CUDA 12.8"))
+    monkeypatch.setattr(card, "used_mib", lambda: 0)
     monkeypatch.setattr(measure_steps, "run_step", lambda *_: Outcome(seconds=0.5))
+
+
+@pytest.mark.usefixtures("h200")
+@pytest.mark.parametrize("steps", SETS)
+def test_with_a_gpu_it_writes_rows(steps: str, tmp_path: Path) -> None:
     rows = tmp_path / "rows.csv"
-    assert measure_steps.main([str(rows)]) == 0
-    assert len(rows.read_text().splitlines()) == 2
+    assert measure_steps.main([str(rows), "--steps", steps]) == 0
+    assert len(rows.read_text().splitlines()) == 1 + len(SETS[steps])
+
+
+@pytest.mark.usefixtures("h200")
+def test_when_the_time_is_over_what_is_left_out_is_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A clock that goes on by a second whenever it is read: two of the steps begin within three seconds."""
+    seconds = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: float(next(seconds)))
+    monkeypatch.setattr(measure_steps, "time", clock)
+    rows = tmp_path / "rows.csv"
+    assert measure_steps.main([str(rows), "--seconds", "3"]) == 1
+    assert len(rows.read_text().splitlines()) == 1 + 2
+    left = f"{len(GRID) - 2} of {len(GRID)} steps left out: the time is over"
+    assert left in capsys.readouterr().err
+
+
+def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
+    code, text = start([sys.executable, "-c", "import time; time.sleep(60)"], tmp_path, {}, 0.2)
+    assert (code, text) == (124, "no end after 0.2 s")
+
+
+def test_sweeps_hold_the_micro_batches_between_powers_of_two() -> None:
+    """A sweep differs in its micro-batch alone, and no step is there twice."""
+    assert len(set(SWEEPS)) == len(SWEEPS)
+    sweeps: dict[Step, set[int]] = {}
+    for step in SWEEPS:
+        sweeps.setdefault(replace(step, micro_batch=1), set()).add(step.micro_batch)
+    assert all(found == set(range(1, max(found) + 1)) for found in sweeps.values())
+    assert len(sweeps) == 7 and all(max(found) >= 4 for found in sweeps.values())
