@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.compiler.explain.straddling import Leaving, leaving, part, seconds_inside
 from parc.compiler.plan import Estimate
 from parc.dsl.hardware import Cluster
 from parc.dsl.job import Job
 
-from ..api import BACKENDS
 from .words.numbers import seconds
 from .words.paragraphs import words
 

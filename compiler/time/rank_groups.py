@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import gcd
 from typing import NamedTuple
 
-import numpy as np
-
+from ...dsl.arrays import np
 from ...dsl.hardware import Cluster
 from ..algebra import Column, Integers, Mask
 
@@ -112,7 +112,7 @@ def straddling(domain: int, world: int, size: int, stride: int) -> Straddling:
     blocks = world // block
     if not domain or not span:
         return Straddling(0, blocks * stride, domain)
-    period = domain // int(np.gcd(block, domain))
+    period = domain // gcd(block, domain)
     starts = np.arange(min(period, blocks), dtype=np.int64) * block % domain
     left = _leaving(starts, span, stride, domain)
     repeated, rest = divmod(blocks, period)

@@ -36,8 +36,9 @@ def _uneven_domain(parts: Parts, domain: int, per_node: int) -> Diagnostic:
         help = f"a node has whole domains: `nvlink_domain = {_divisor(per_node, domain)}`"
     places = [parts.span("cluster", name) for name in ("nvlink_domain", "gpus_per_node")]
     own = [place for place in places if place and not place.source.name.startswith("std/")]
-    at, *other = [*own, *(place for place in places if place and place not in own)] or [None]
-    notes = tuple(Note("the other number", place) for place in other)
+    ordered = [*own, *(place for place in places if place and place not in own)]
+    notes = tuple(Note("the other number", place) for place in ordered[1:])
+    at = ordered[0] if ordered else None
     return Diagnostic(codes.DOMAIN, message, at, notes=notes, help=help)
 
 
