@@ -9,6 +9,7 @@ from parc.backends import OPTIONS
 from parc.compiler.explain.straddling import leaving
 from parc.compiler.plan import Layout
 from parc.dsl.check import loads
+from parc.dsl.diagnostics import JobError
 from parc.dsl.job import Job
 from parc.printing.straddling_text import straddling_lines
 
@@ -64,3 +65,15 @@ def test_a_slower_network_makes_such_a_tp_slower() -> None:
             parts[rate, tp] = parc.estimate(job, {"tp": tp}, "megatron").time["tp"]
     assert parts[1, 4] > 5 * parts[25, 4]
     assert parts[1, 2] < 1.5 * parts[25, 2]
+
+
+def test_memory_of_groups_on_two_nodes_is_not_joined() -> None:
+    job = loads(
+        TEXT.replace("CLUSTER", SIX)
+        .replace("tokens = 1G", "tokens = 1G; compile = true")
+        .replace("megatron {}", "torchtitan { tp_overlap = true }"),
+        targets=OPTIONS,
+    )
+    assert parc.estimate(job, {"tp": 2}, "torchtitan").layout.tp == 2
+    with pytest.raises(JobError, match="groups of tp 4 straddle two domains of 6"):
+        parc.estimate(job, {"tp": 4}, "torchtitan")
