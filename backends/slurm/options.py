@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from ...compiler.explain.straddling import kinds
 from ...compiler.plan import Layout, Plan
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job, Launch
@@ -74,14 +75,17 @@ def options(plan: Plan) -> Options:
 def segment_nodes(layout: Layout, gpus_per_node: int, domain: int) -> int | None:
     """Nodes to take from one NVLink block so that tensor, context and expert groups stay inside it.
 
-    None where a domain is a node, or where a node holds every group. The block topology asks that a segment
-    divides the nodes; when no divisor holds the group, the largest that fits the domain is taken.
+    None where a domain is a node, or where no group leaves its node. A segment divides the nodes of the job,
+    as the block topology asks, and the largest one, with which the plan is priced, so that no more domains
+    are needed. It is the largest where no smaller one is a multiple of all groups.
     """
-    group = fast_group(layout)
-    if group <= gpus_per_node or domain <= gpus_per_node:
+    spans = [size * stride for size, stride in kinds(layout).values()]
+    if domain <= gpus_per_node or not any(gpus_per_node % span for span in spans):
         return None
-    fitting = [k for k in range(1, domain // gpus_per_node + 1) if layout.nodes % k == 0]
-    return next((k for k in fitting if k * gpus_per_node >= group), fitting[-1])
+    largest = max(k for k in range(1, domain // gpus_per_node + 1) if layout.nodes % k == 0)
+    fitting = (k for k in range(1, largest) if largest % k == 0)
+    whole = (k for k in fitting if not any(k * gpus_per_node % span for span in spans))
+    return next(whole, largest)
 
 
 def fast_group(layout: Layout) -> int:

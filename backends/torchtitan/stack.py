@@ -7,6 +7,7 @@ from typing import Any
 from ...compiler.pipeline.schedule import HALVED
 from ...compiler.target import Predicate
 from ...compiler.time.attention_kernels import ROWWISE, runs_on
+from ...compiler.time.rank_groups import filled_domain
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.expression import VALUES
 from ...dsl.job import Job
@@ -129,6 +130,17 @@ FACTS: Stack = {
     "cuda_graph": Said("cuda_graph", False, "disable_cuda_graphs", block={"version": "0.3"}),
 }
 
+
+def _beyond_link(job: Job, tp: int) -> str:
+    domain = job.cluster.domain
+    if tp > domain:
+        return f"tp_overlap joins the memory of {domain} GPUs at most, not of tp {tp}"
+    return (
+        "tp_overlap joins the memory of GPUs on one fast link, and groups of "
+        f"tp {tp} straddle two domains of {filled_domain(job.cluster)}"
+    )
+
+
 PREDICATES = (
     Predicate(
         "PAR460",
@@ -163,8 +175,8 @@ PREDICATES = (
         "overlap-domain",
         "tp_overlap with tp beyond the GPUs that a fast link joins",
         ("tp",),
-        lambda job, tp: (tp <= job.cluster.domain) | (not options_of(job).tp_overlap),
-        lambda job, tp: f"tp_overlap joins the memory of {job.cluster.domain} GPUs at most, not of tp {tp}",
+        lambda job, tp: (filled_domain(job.cluster) % tp == 0) | (not options_of(job).tp_overlap),
+        _beyond_link,
         "torch csrc/distributed/c10d/symm_mem/CUDASymmetricMemory.cu: a host's file descriptors, "
         "or the fabric of NVLink",
         stricter="the trainer is made, and its first step cannot open another host's memory",

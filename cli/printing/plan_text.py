@@ -13,6 +13,7 @@ from parc.dsl.job import Job
 from ..api import Planned
 from .choice_text import choice_text, expected_lines
 from .goodput_text import goodput_lines
+from .straddling_text import straddling_lines
 from .words.layouts import layout_parts, layout_text
 from .words.numbers import counted, duration, mfu, number, risk, seconds, short
 from .words.paragraphs import BELOW, columns, parts
@@ -73,6 +74,7 @@ def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
         f"  step    {step:<{USED}} {_shares(estimate.time)}",
         *parts(BELOW, _terms(estimate.time)),
         *parts(BELOW, _outcome(job, estimate)),
+        *straddling_lines(job, target, estimate),
         f"  band    {_band(estimate)}",
         *goodput_lines(estimate),
     ]

@@ -13,6 +13,7 @@ from ..algebra import Column, by_stage
 from ..case import Case
 from ..traits import Bucket
 from . import collectives, kernels, layers
+from .rank_groups import groups
 
 #: All-gathers and reduce-scatters of a half-layer under sequence parallelism, one all-reduce without
 #: (Korthikanti et al. 2022, arXiv 2205.05198, 4.2).
@@ -100,8 +101,7 @@ def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
         return seconds
     core = layers.attention_core(case, tp, cp, micro_batch)
     hops = np.maximum(cp - 1, 0) * (
-        collectives.hop_latency(cluster, np.minimum(cp, 2), tp)
-        + RING_KERNELS * case.gpu.kernel_launch
+        collectives.neighbour_latency(cluster, cp, tp) + RING_KERNELS * case.gpu.kernel_launch
     )
     merged = MERGE_BYTES * tokens * model.heads * model.head_size / tp
     hops = hops + np.maximum(cp - 1, 0) * kernels.streamed(case, merged)
@@ -231,10 +231,11 @@ def _bandwidth_seconds(
     case: Case, width_bytes: Column, size: Column, stride: Column, share: Column = 1.0
 ) -> Column:
     """Seconds per parameter of one ring pass without latency; across nodes over a share of the ports."""
+    lying = groups(case.cluster, size, stride)
     rate = collectives.bus_bandwidth(case.cluster, size, stride)
-    inside = size * stride <= case.cluster.domain
-    passed = collectives.passed_share(case.cluster, size, stride)
-    return width_bytes * passed / (rate * np.where(inside, 1.0, share))
+    return (
+        width_bytes * collectives.passed_share(lying) / (rate * np.where(lying.inside, 1.0, share))
+    )
 
 
 def _port_share(case: Case, zero: Column) -> Column:

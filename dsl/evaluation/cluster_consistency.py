@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from .. import codes
-from ..diagnostics import Diagnostic
+from ..diagnostics import Diagnostic, Note
 from .evaluate import plain
 from .parts import Complaints, Parts, note
 
@@ -14,13 +14,37 @@ def domain_fits_nodes(parts: Parts) -> Complaints:
         return
     per_node, domain = cluster.gpus_per_node, cluster.domain
     if max(per_node, domain) % min(per_node, domain):
-        message = f"nvlink_domain {domain} and gpus_per_node {per_node}: neither divides the other"
-        yield Diagnostic(codes.DOMAIN, message, parts.span("cluster", "nvlink_domain"))
+        yield _uneven_domain(parts, domain, per_node)
     if cluster.pod_gpus is not None and cluster.pod_network is None:
         message = (
             f"pods of {plain(cluster.pod_gpus)} GPUs need `pod_network`: the bandwidth between them"
         )
         yield Diagnostic(codes.DOMAIN, message, parts.span("cluster", "pod_gpus"))
+
+
+def _uneven_domain(parts: Parts, domain: int, per_node: int) -> Diagnostic:
+    """A domain that neither divides a node nor is whole nodes; the place is that of a number which the job,
+    not the standard library, gives."""
+    message = f"nvlink_domain {domain} and gpus_per_node {per_node}: neither divides the other"
+    if domain > per_node:
+        nodes = domain // per_node
+        help = (
+            f"a domain has whole nodes: {nodes} of {per_node} GPUs are "
+            f"`nvlink_domain = {nodes * per_node}`, or `gpus_per_node = {_divisor(domain, per_node)}`"
+        )
+    else:
+        help = f"a node has whole domains: `nvlink_domain = {_divisor(per_node, domain)}`"
+    places = [parts.span("cluster", name) for name in ("nvlink_domain", "gpus_per_node")]
+    own = [place for place in places if place and not place.source.name.startswith("std/")]
+    ordered = [*own, *(place for place in places if place and place not in own)]
+    notes = tuple(Note("the other number", place) for place in ordered[1:])
+    at = ordered[0] if ordered else None
+    return Diagnostic(codes.DOMAIN, message, at, notes=notes, help=help)
+
+
+def _divisor(number: int, most: int) -> int:
+    """The largest divisor of a number that is at most `most`."""
+    return next(each for each in range(most, 0, -1) if number % each == 0)
 
 
 def power_limit_caps(parts: Parts) -> Complaints:

@@ -24,8 +24,12 @@ def has_gpus(launch: LaunchedJob) -> bool:
 
 def most_gpus(launch: LaunchedJob) -> int:
     """The most GPUs that a node, or a rack that its files name, can have."""
-    named = any(_RACK_NAMES.search(text) for text in launch.config.texts.values())
-    return _RACK if named else _LARGEST
+    return _RACK if on_rack(launch) else _LARGEST
+
+
+def on_rack(launch: LaunchedJob) -> bool:
+    """Whether the files name a rack whose nodes NVLink joins."""
+    return any(_RACK_NAMES.search(text) for text in launch.config.texts.values())
 
 
 _WORLD = re.compile(

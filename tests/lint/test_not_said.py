@@ -52,6 +52,9 @@ UNEQUAL = (
     f"{MODEL} --tensor-model-parallel-size 4\n"
 )
 
+SIX = f"torchrun --nnodes {{}} --nproc_per_node 6 pretrain_gpt.py {MODEL} {{}}\n"
+TP, CP, EP = (f"--{name}-parallel-size" for name in ("tensor-model", "context", "expert-model"))
+
 #: Code, a file that has it, and one that has not.
 CASES = {
     "what two hyphens hand on to another parser": (
@@ -240,6 +243,28 @@ CASES = {
         "PAR104",
         f"torchrun --nproc_per_node $GPUS pretrain_gpt.py {MODEL} --tensor-model-parallel-size 32\n",
         f"torchrun --nproc_per_node $GPUS pretrain_gpt.py {MODEL} --tensor-model-parallel-size 16\n",
+    ),
+    "tp that divides a node of six": (
+        "PAR104", SIX.format(2, f"{TP} 4"), SIX.format(2, f"{TP} 3"),
+    ),
+    "tp 4 in one node of six has no second": (
+        "PAR104", SIX.format(2, f"{TP} 4"), SIX.format(1, f"{TP} 4"),
+    ),
+    "cp beside a tp that divides a node with it": (
+        "PAR104", SIX.format(2, f"{TP} 2 {CP} 2"), SIX.format(2, f"{TP} 3 {CP} 2"),
+    ),
+    "ep that divides a node": (
+        "PAR104",
+        SIX.format(2, f"{TP} 1 {EP} 4 --num-experts 12"),
+        SIX.format(2, f"{TP} 1 {EP} 3 --num-experts 12"),
+    ),
+    "ep over several nodes": (
+        "PAR104",
+        SIX.format(2, f"{TP} 1 {EP} 4 --num-experts 12"),
+        SIX.format(2, f"{TP} 1 {EP} 12 --num-experts 12"),
+    ),
+    "nodes of a rack that NVLink joins": (
+        "PAR104", SIX.format(2, f"{TP} 4"), "# GB200 NVL72\n" + SIX.format(2, f"{TP} 4"),
     ),
     "a precision that only the config has": (
         "PAR502", _with_fp16(MODEL.replace("--bf16", "")), _with_fp16(MODEL.replace("--bf16", "--fp16")),

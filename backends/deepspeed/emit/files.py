@@ -10,6 +10,7 @@ from ....reading.facts import Value
 from ... import environment
 from ...facts import plan_facts
 from ...languages import json
+from ...link_words import link
 from ...release_check import of_package
 from ...released_options import releases
 from ...render import format_python, provenance, render
@@ -95,6 +96,9 @@ def _summary(plan: Plan) -> Iterator[str]:
         f"{estimate.capacity_bytes / GIB:.1f} GiB on the fullest rank."
     )
     yield ZERO_TEXT[layout.zero].format(ways=layout.dp * layout.cp)
+    for kind, name in (("tp", "AutoTP"), ("cp", "Ulysses")):
+        if said := link(plan, kind):
+            yield f"{name} {getattr(layout, kind)}: {said}."
     if layout.offload:
         yield OFFLOAD_TEXT[layout.offload]
     if layout.hpz > 1:

@@ -1,6 +1,7 @@
 """The layout's options, each with the reason and the numbers behind it."""
 
 from ....compiler.plan import Plan
+from ...link_words import and_link, link
 from .. import recomputed_modules
 from ..quantized_weights import kept_quantized
 from ..rules import sequence_parallel
@@ -23,12 +24,11 @@ def parallel_flags(plan: Plan) -> list[Flag]:
 
 
 def _tensor(plan: Plan) -> list[Flag]:
-    tp, heads, domain = plan.layout.tp, plan.job.model.heads, plan.job.cluster.domain
+    tp, heads = plan.layout.tp, plan.job.model.heads
     if tp == 1:
         return []
     divided = bool(sequence_parallel(plan.job, tp))
-    link = "stays on the fast link" if tp <= domain else f"leaves the fast link of {domain} GPUs"
-    why = f"{heads} heads / {tp} = {heads // tp}; {link}"
+    why = f"{heads} heads / {tp} = {heads // tp}; {link(plan, 'tp') or 'stays on the fast link'}"
     why += "" if divided else f"; {_whole_sequences(plan)}"
     found = [flag("--tensor-model-parallel-size", tp, why=why)]
     if divided:
@@ -60,10 +60,9 @@ def _context(plan: Plan) -> list[Flag]:
     cp, seq_len = plan.layout.cp, plan.job.train.seq_len
     if cp == 1:
         return []
+    why = f"{seq_len} tokens / {cp} = {seq_len // cp} per GPU{and_link(plan, 'cp')}"
     return [
-        flag(
-            "--context-parallel-size", cp, why=f"{seq_len} tokens / {cp} = {seq_len // cp} per GPU"
-        ),
+        flag("--context-parallel-size", cp, why=why),
         flag("--cp-comm-type", "p2p", why="keys and values travel a ring beside the attention"),
     ]
 
@@ -75,12 +74,13 @@ def _experts(plan: Plan) -> list[Flag]:
     found = []
     if layout.ep > 1:
         why = f"{model.experts} experts / {layout.ep} = {model.experts // layout.ep} per GPU"
+        why += and_link(plan, "ep")
         found.append(flag("--expert-model-parallel-size", layout.ep, why=why))
     why = (
         "an expert is whole on its GPU"
         if layout.etp == 1
         else f"experts {model.expert_width} wide / {layout.etp} = {model.expert_width // layout.etp}"
-    )
+    ) + and_link(plan, "etp")
     return [*found, flag("--expert-tensor-parallel-size", layout.etp, why=why)]
 
 

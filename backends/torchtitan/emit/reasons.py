@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ....compiler.plan import Plan
+from ...link_words import and_link, link
 
 GIB = 2**30
 STATES = ("weights", "gradients", "optimizer")
@@ -84,13 +85,8 @@ def _tensor(plan: Plan) -> str:
         if model.mla or model.groups == model.heads
         else f", {model.groups} kv heads / {tp} = {model.groups // tp}"
     )
-    domain = plan.job.cluster.domain
-    place = (
-        f"; within {domain} GPUs on NVLink"
-        if tp <= domain
-        else f"; beyond the NVLink domain of {domain}"
-    )
-    return heads + shared + place
+    inside = f"within {plan.job.cluster.domain} GPUs on NVLink"
+    return f"{heads}{shared}; {link(plan, 'tp') or inside}"
 
 
 def _pipeline(plan: Plan) -> str:
@@ -107,9 +103,9 @@ def _schedule(plan: Plan) -> str:
 
 def _context(plan: Plan) -> str:
     tokens, cp = plan.job.train.seq_len, plan.layout.cp
-    return f"{tokens:,} tokens / {cp} = {tokens // cp:,} per GPU"
+    return f"{tokens:,} tokens / {cp} = {tokens // cp:,} per GPU{and_link(plan, 'cp')}"
 
 
 def _experts(plan: Plan) -> str:
     model, ep = plan.job.model, plan.layout.ep
-    return f"{model.experts} experts / {ep} = {model.experts // ep} per GPU"
+    return f"{model.experts} experts / {ep} = {model.experts // ep} per GPU{and_link(plan, 'ep')}"

@@ -140,6 +140,10 @@ def test_times(text: str, seconds: int) -> None:
         (Layout(tp=8, dp_shard=8, nodes=16), 2),
         (Layout(tp=4, dp_shard=16, nodes=16), None),
         (Layout(ep=64, dp_shard=96, nodes=24), 12),
+        (Layout(tp=3, dp_shard=16, nodes=12), 3),
+        (Layout(tp=4, cp=3, dp_shard=12, nodes=36), 3),
+        (Layout(ep=16, dp_shard=144, nodes=36), 18),
+        (Layout(ep=16, dp_shard=128, nodes=32), 4),
     ],
 )
 def test_segment_holds_the_fast_groups_of_an_nvl72(layout: Layout, nodes: int | None) -> None:

@@ -98,7 +98,7 @@ PARALLEL=(
     --sequence-parallel                # norms and residuals divided by 2 as well
     --pipeline-model-parallel-size 16  # 1 stage of 5 layers, 1 of 3, 13 of 4, 1 of 1; 240 micro-batches run through
     --pipeline-model-parallel-layout "Et*5|t*3|(t*4|)*13tmL"  # 1 chunk of 5 layers, 1 of 3, 13 of 4, 1 of 1
-    --expert-model-parallel-size 16    # 256 experts / 16 = 16 per GPU
+    --expert-model-parallel-size 16    # 256 experts / 16 = 16 per GPU; each group lies on 2 nodes: 50 GB/s a GPU between them
     --expert-tensor-parallel-size 1    # an expert is whole on its GPU
     --use-distributed-optimizer        # optimizer states over 64 GPUs: 4.0 GiB each
     --overlap-grad-reduce              # gradients of 64 GPUs summed beside the backward pass

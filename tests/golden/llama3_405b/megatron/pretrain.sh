@@ -68,7 +68,7 @@ PARALLEL=(
     --num-virtual-stages-per-pipeline-rank 8   # pipeline idle for 5.9% of the computation, not 46.9%
     --account-for-embedding-in-pipeline-split  # 1 chunk of 0 layers, 126 of 1, 1 of 0
     --account-for-loss-in-pipeline-split
-    --context-parallel-size 2                  # 8192 tokens / 2 = 4096 per GPU
+    --context-parallel-size 2                  # 8192 tokens / 2 = 4096 per GPU; each group lies on 2 nodes: 50 GB/s a GPU between them
     --cp-comm-type p2p                         # keys and values travel a ring beside the attention
     --use-distributed-optimizer                # optimizer states over 128 GPUs: 0.3 GiB each
     --overlap-grad-reduce                      # gradients of 128 GPUs summed beside the backward pass

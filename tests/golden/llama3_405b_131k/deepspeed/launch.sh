@@ -5,6 +5,7 @@
 # dp 128 x Ulysses 128 = 16384 GPUs, 1 micro-batch of 1 a step.
 # Predicted 2.3% MFU, 37.2 of 79.1 GiB on the fullest rank.
 # ZeRO 3: optimizer states, gradients and weights divided over 16384 ranks.
+# Ulysses 128: each group lies on 16 nodes: 50 GB/s a GPU between them.
 # The feed-forward half of each layer is recomputed in the backward pass.
 set -euo pipefail
 

@@ -68,7 +68,7 @@ PARALLEL=(
     --num-virtual-stages-per-pipeline-rank 8   # pipeline idle for 10.9% of the computation, not 87.5%
     --account-for-embedding-in-pipeline-split  # 1 chunk of 1 layers, 62 of 2, 1 of 1
     --account-for-loss-in-pipeline-split
-    --context-parallel-size 16                 # 131072 tokens / 16 = 8192 per GPU
+    --context-parallel-size 16                 # 131072 tokens / 16 = 8192 per GPU; each group lies on 16 nodes: 50 GB/s a GPU between them
     --cp-comm-type p2p                         # keys and values travel a ring beside the attention
     --use-distributed-optimizer                # optimizer states over 256 GPUs: 0.3 GiB each
     --overlap-grad-reduce                      # gradients of 256 GPUs summed beside the backward pass
