@@ -22,14 +22,12 @@ from parc.dsl.job import Job
 
 from . import codes
 from .own_files import refused
+from .ranking import ranked
 
 if TYPE_CHECKING:
     from parc.compiler.explain.explaining import Explanation
     from parc.compiler.schedule.timeline import Timeline
     from parc.compiler.search.sweep import Swept
-
-#: Quantities of a goal that an `Estimate` names with their unit.
-QUANTITY_FIELDS = {"memory": "memory_bytes", "step_time": "step_seconds", "energy": "energy_joules"}
 
 #: Called with the state of a search, whose text says what is being solved; the context lasts while it is.
 Shown = Callable[[Progress], AbstractContextManager[object]]
@@ -209,7 +207,7 @@ def plan_targets(
         if isinstance(outcome, JobError)
         for diagnostic in outcome.diagnostics
     ]
-    return Planned(job, tuple(sorted(plans, key=_rank)), tuple(complaints), search.whole)
+    return Planned(job, ranked(plans), tuple(complaints), search.whole)
 
 
 def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:
@@ -256,13 +254,3 @@ def _files(plan: Plan) -> dict[str, str]:
     if plan.job.launch is not None:
         files |= LAUNCHERS[plan.job.launch.kind].emit(plan, backend.entry)
     return files
-
-
-def _rank(plan: Plan) -> tuple[float, ...]:
-    """Sorts the better plan first, by the goal's objectives in order; equal ones keep the job's order."""
-    goals = plan.job.goal.objectives
-    signs = [(goal.quantity, -1 if goal.direction == "maximize" else 1) for goal in goals]
-    return tuple(
-        sign * float(getattr(plan.estimate, QUANTITY_FIELDS.get(name, name)))
-        for name, sign in signs or [("mfu", -1)]
-    )

@@ -10,9 +10,7 @@ from parc.dsl.diagnostics import Diagnostic
 from parc.dsl.job import Job
 
 from ..api import Planned, cautions
-
-#: Digits kept of a predicted number: more of them would differ between machines.
-DIGITS = 6
+from .words.numbers import significant
 
 JsonObject = dict[str, object]
 
@@ -42,11 +40,17 @@ def job_json(job: Job) -> JsonObject:
         "name": job.name,
         "file": PurePath(job.path).name,
         "sha256": job.digest,
+        "peak": peak_json(job),
         "goal": [
             *(f"{goal.direction} {goal.quantity}" for goal in job.goal.objectives),
             *(constraint.text for constraint in job.goal.constraints),
         ],
     }
+
+
+def peak_json(job: Job) -> JsonObject:
+    """What an MFU of the job is a share of: FLOP/s of one GPU in the job's precision."""
+    return {"precision": job.train.precision, "flops": job.peak_flops}
 
 
 def plan_json(plan: Plan) -> JsonObject:
@@ -117,13 +121,13 @@ def measured_json(measured: Measured | None) -> JsonObject:
 
 
 def rounded(values: Mapping[str, object]) -> JsonObject:
-    """The same values with every float in them rounded to `DIGITS` significant digits."""
+    """The same values with every float in them rounded as `significant` does."""
     return {key: _rounded(value) for key, value in values.items()}
 
 
 def _rounded(value: object) -> object:
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return significant(value)
     if isinstance(value, dict):
         return rounded(value)
     if isinstance(value, (list, tuple)):
