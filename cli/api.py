@@ -170,7 +170,8 @@ def plan_stages(
 ) -> Staged:
     """Solve every target for each stage; raises `JobError` for a name that the job does not have."""
     chosen = target_names(job, names)
-    return Staged(job.name, tuple(plan_targets(each, chosen, progress) for each in job.stages))
+    plans = (plan_targets(each, chosen, progress, fewer=True) for each in job.stages)
+    return Staged(job.name, tuple(plans))
 
 
 @dataclass(frozen=True)
@@ -186,9 +187,11 @@ def plan_targets(
     names: Iterable[str] | None = None,
     progress: Shown | None = None,
     keep: bool = False,
+    fewer: bool = False,
 ) -> Planned:
     """Solve every target; raises `JobError` for a name that the job does not have. What interrupts it bears
     the best layouts so far as notes. `keep`: keeps what `Planned.whole` has, for whoever asks more of it.
+    `fewer`: looks whether fewer nodes would do for the best target, which `Plan.fewer` then tells.
     """
     chosen = target_names(job, names)
     search = Progress(f"{job.name}: {', '.join(chosen)}", keeps=keep)
@@ -196,18 +199,25 @@ def plan_targets(
         try:
             targets = [BACKENDS[name].target for name in chosen]
             outcomes = compiler.plan_all(job, targets, search)
+            plans = ranked(each for each in outcomes if isinstance(each, Plan))
+            if fewer and plans:
+                plans = (_with_fewer(plans[0]), *plans[1:])
         except KeyboardInterrupt as interruption:
             for line in search.best_so_far():
                 interruption.add_note(line)
             raise
-    plans = [each for each in outcomes if isinstance(each, Plan)]
     complaints = [
         (name, diagnostic)
         for name, outcome in zip(chosen, outcomes, strict=True)
         if isinstance(outcome, JobError)
         for diagnostic in outcome.diagnostics
     ]
-    return Planned(job, ranked(plans), tuple(complaints), search.whole)
+    return Planned(job, plans, tuple(complaints), search.whole)
+
+
+def _with_fewer(plan: Plan) -> Plan:
+    found = compiler.fewer_nodes(plan, BACKENDS[plan.target].target)
+    return plan.model_copy(update={"fewer": found}) if found else plan
 
 
 def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:

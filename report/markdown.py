@@ -12,7 +12,7 @@ from parc.printing.plan_json import job_json, planned_json
 from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk, seconds
 
-from .choice import binding, choice, doubt, proof, runners_up
+from .choice import binding, choice, doubt, fewer, proof, runners_up
 from .figures.common import GIB
 from .page import facts, title
 
@@ -43,7 +43,7 @@ def report_markdown(planned: Planned, *, timed: bool = True) -> str:
             "Where a step's time goes", _table(["part", "time", "share"], _time(best.estimate))
         ),
         _details("Memory of the fullest rank", _table(["term", "GiB"], _memory(best.estimate))),
-        f"{marked(choice(best))} {marked(doubt(best))}".strip(),
+        " ".join(marked(each) for each in (choice(best), doubt(best), fewer(best)) if each),
         f"**Proof.** {marked(proof(best, timed))}",
         *_bound(best),
         *_others(best),

@@ -14,7 +14,7 @@ from parc.printing.plan_json import planned_json
 from parc.printing.words.layouts import layout_parts, layout_text
 from parc.printing.words.numbers import counted, duration, mfu, of_peak, risk, seconds, short
 
-from .choice import binding, choice, doubt, proof, runners_up
+from .choice import binding, choice, doubt, fewer, proof, runners_up
 from .figures.common import GIB, Json
 from .figures.gpus import gpus
 from .figures.grid import grid
@@ -108,6 +108,7 @@ def _part(plan: Plan, number: int, timed: bool, whole: Swept | None) -> dict[str
         "by_nodes": _by_nodes(found, plan) if found else (),
         "choice": choice(plan),
         "doubt": doubt(plan),
+        "fewer": fewer(plan).replace("`", ""),
         "runners_up": runners_up(plan),
         "proof": proof(plan, timed),
         "binding": binding(plan),
@@ -123,8 +124,8 @@ def facts(plan: Plan) -> list[tuple[str, str, str]]:
     """The plan in a few numbers: a label, the number, and what it says besides."""
     estimate, train = plan.estimate, plan.job.train
     low, high = (f"{100 * end:.0f}" for end in estimate.mfu_band)
-    length = f"{short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
     band_of_mfu = f"four runs in five: {low}–{high} %"
+    length = f"{short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
     found = [
         ("MFU", f"{100 * estimate.mfu:.1f} %", f"{band_of_mfu}{of_peak(plan.job)}"),
         ("step", seconds(estimate.step_seconds), f"{estimate.tokens_per_second:,.0f} tokens/s"),

@@ -68,6 +68,7 @@ def plan_json(plan: Plan) -> JsonObject:
         "runners_up": [_summary(estimate) for estimate in plan.runners_up],
         "warnings": warnings_json(cautions(plan.job, plan.target)),
         **_settings(plan),
+        **_fewer(plan),
     }
 
 
@@ -93,6 +94,15 @@ def _settings(plan: Plan) -> JsonObject:
         for each in plan.other_settings
     ]
     return {"settings": dict(plan.settings), "other_settings": others}
+
+
+def _fewer(plan: Plan) -> JsonObject:
+    """What the plan's step takes on fewer nodes, and with which layout; nothing where only all do."""
+    if (found := plan.fewer) is None:
+        return {}
+    said = {"nodes": found.estimate.nodes, "gpus": found.estimate.gpus}
+    domain = {"nvlink_domain": found.nvlink_domain} if found.nvlink_domain else {}
+    return {"fewer": {**said, **domain, **_summary(found.estimate)}}
 
 
 def warnings_json(warnings: Iterable[Diagnostic]) -> list[JsonObject]:

@@ -15,6 +15,7 @@ from parc.dsl.job import Job
 from ..api import Planned
 from ..ranking import may_change_places, objectives, value
 from .choice_text import choice_text, expected_lines
+from .fewer_text import fewer_lines
 from .goodput_text import goodput_lines
 from .words.layouts import layout_parts, layout_text
 from .words.numbers import counted, duration, mfu, number, of_peak, risk, seconds, short
@@ -40,6 +41,7 @@ def plans_text(planned: Planned) -> Text:
     best = planned.plans[0]
     lines += estimate_lines(best.job, best.target, best.estimate)
     lines += choice_text(best)
+    lines += fewer_lines(best)
     text = Text("\n".join(lines))
     text.highlight_regex(r"\A\S+", "bold")
     text.highlight_regex(r"◀ best", "bold green")
@@ -117,8 +119,6 @@ def _ranking(planned: Planned) -> list[str]:
     ]
 
 
-def _marks(planned: Planned) -> list[str]:
-    """What each target is beside the best one; nothing where there is no other."""
 def _reached(plans: Sequence[Plan]) -> Iterator[list[str]]:
     """Of each plan what ranks it, in columns: its GPUs where plans differ in them, the first objective, or of
     one that counts GPUs the time of a step, and the MFU."""
@@ -143,6 +143,8 @@ def _quantity(estimate: Estimate, quantity: str) -> str:
     return quantity_text(quantity, value(estimate, quantity))
 
 
+def _marks(planned: Planned) -> list[str]:
+    """What each target is beside the best one; nothing where there is no other."""
     first, *others = planned.plans
     overlap = ["its band overlaps" if may_change_places(first, each) else "" for each in others]
     return ["◀ best" if others else "", *overlap]
