@@ -15,7 +15,7 @@ from ...dsl.diagnostics import JobError, Note
 from ...dsl.expression import COUNTED
 from ...dsl.open_settings import Word, words_of
 from ..case import Case
-from ..plan import Layout, OtherSettings, Plan, Proof
+from ..plan import Estimate, OtherSettings, Plan, Proof
 from ..pricing.quantities import value_of
 from ..target import Target
 from ..variables import ORDER, with_derived
@@ -62,7 +62,7 @@ def _losses(target: Target, plans: Sequence[Plan]) -> list[tuple[float, float]]:
         sign = -1.0 if objective.direction == "maximize" else 1.0
         name = objective.quantity
         reached = [
-            (sign * _value(target, each, each.layout, name), sign * each.proof.value)
+            (sign * _value(target, each, each.estimate, name), sign * each.proof.value)
             for each in plans
         ]
     best = min(min(pair) for pair in reached)
@@ -79,16 +79,16 @@ def _on_fewest(target: Target, counted: str, plans: Sequence[Plan]) -> list[tupl
         if getattr(plan.layout, counted) > fewest:
             found.append((inf, inf))
             continue
-        known = [plan.layout, *([plan.best.layout] if plan.best else [])]
+        known = [plan.estimate, *([plan.best] if plan.best else [])]
         times = [_value(target, plan, each, "step_time") for each in known]
         found.append((times[0], min(times)))
     return found
 
 
-def _value(target: Target, plan: Plan, layout: Layout, quantity: str) -> float:
+def _value(target: Target, plan: Plan, priced: Estimate, quantity: str) -> float:
     """A quantity of a layout with the plan's settings, as the search has it."""
     case = Case(plan.job, target)
-    decisions = {name: np.array([getattr(layout, name)]) for name in ORDER}
+    decisions = {name: np.array([getattr(priced.layout, name)]) for name in ORDER}
     whole = {name: int(found[0]) for name, found in with_derived(plan.job, decisions).items()}
     return value_of(case, quantity, whole)
 
