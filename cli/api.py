@@ -22,14 +22,12 @@ from parc.dsl.job import Job
 
 from . import codes
 from .own_files import refused
+from .ranking import ranked
 
 if TYPE_CHECKING:
     from parc.compiler.explain.explaining import Explanation
     from parc.compiler.schedule.timeline import Timeline
     from parc.compiler.search.sweep import Swept
-
-#: Quantities of a goal that an `Estimate` names with their unit.
-QUANTITY_FIELDS = {"memory": "memory_bytes", "step_time": "step_seconds", "energy": "energy_joules"}
 
 #: Called with the state of a search, whose text says what is being solved; the context lasts while it is.
 Shown = Callable[[Progress], AbstractContextManager[object]]
@@ -172,7 +170,8 @@ def plan_stages(
 ) -> Staged:
     """Solve every target for each stage; raises `JobError` for a name that the job does not have."""
     chosen = target_names(job, names)
-    return Staged(job.name, tuple(plan_targets(each, chosen, progress) for each in job.stages))
+    plans = (plan_targets(each, chosen, progress, fewer=True) for each in job.stages)
+    return Staged(job.name, tuple(plans))
 
 
 @dataclass(frozen=True)
@@ -188,9 +187,11 @@ def plan_targets(
     names: Iterable[str] | None = None,
     progress: Shown | None = None,
     keep: bool = False,
+    fewer: bool = False,
 ) -> Planned:
     """Solve every target; raises `JobError` for a name that the job does not have. What interrupts it bears
     the best layouts so far as notes. `keep`: keeps what `Planned.whole` has, for whoever asks more of it.
+    `fewer`: looks whether fewer nodes would do for the best target, which `Plan.fewer` then tells.
     """
     chosen = target_names(job, names)
     search = Progress(f"{job.name}: {', '.join(chosen)}", keeps=keep)
@@ -198,18 +199,25 @@ def plan_targets(
         try:
             targets = [BACKENDS[name].target for name in chosen]
             outcomes = compiler.plan_all(job, targets, search)
+            plans = ranked(each for each in outcomes if isinstance(each, Plan))
+            if fewer and plans:
+                plans = (_with_fewer(plans[0]), *plans[1:])
         except KeyboardInterrupt as interruption:
             for line in search.best_so_far():
                 interruption.add_note(line)
             raise
-    plans = [each for each in outcomes if isinstance(each, Plan)]
     complaints = [
         (name, diagnostic)
         for name, outcome in zip(chosen, outcomes, strict=True)
         if isinstance(outcome, JobError)
         for diagnostic in outcome.diagnostics
     ]
-    return Planned(job, tuple(sorted(plans, key=_rank)), tuple(complaints), search.whole)
+    return Planned(job, plans, tuple(complaints), search.whole)
+
+
+def _with_fewer(plan: Plan) -> Plan:
+    found = compiler.fewer_nodes(plan, BACKENDS[plan.target].target)
+    return plan.model_copy(update={"fewer": found}) if found else plan
 
 
 def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:
@@ -256,13 +264,3 @@ def _files(plan: Plan) -> dict[str, str]:
     if plan.job.launch is not None:
         files |= LAUNCHERS[plan.job.launch.kind].emit(plan, backend.entry)
     return files
-
-
-def _rank(plan: Plan) -> tuple[float, ...]:
-    """Sorts the better plan first, by the goal's objectives in order; equal ones keep the job's order."""
-    goals = plan.job.goal.objectives
-    signs = [(goal.quantity, -1 if goal.direction == "maximize" else 1) for goal in goals]
-    return tuple(
-        sign * float(getattr(plan.estimate, QUANTITY_FIELDS.get(name, name)))
-        for name, sign in signs or [("mfu", -1)]
-    )

@@ -228,7 +228,7 @@ def _job(name: str, text: str) -> Job:
 def _planned(job: Job) -> Planned:
     from .api import plan_targets
 
-    return plan_targets(job)
+    return plan_targets(job, fewer=True)
 
 
 ANSWERS: Mapping[str, Callable[[str, dict[str, object]], JsonObject | bytes]] = {

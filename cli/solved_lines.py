@@ -16,6 +16,7 @@ from parc.dsl.diagnostics import JobError
 
 from .api import plan_targets
 from .printing.words.layouts import layout_text
+from .printing.words.numbers import of_peak
 
 
 def solved_lines(path: str, text: str) -> dict[str, str]:
@@ -31,7 +32,7 @@ def solved_lines(path: str, text: str) -> dict[str, str]:
 def _line(plan: Plan) -> str:
     estimate = plan.estimate
     memory = f"{estimate.memory_bytes / GIB:.0f} GiB"
-    return f"{layout_text(plan.layout)} — {estimate.mfu:.0%} MFU, {memory}"
+    return f"{layout_text(plan.layout)} — {estimate.mfu:.0%} MFU{of_peak(plan.job)}, {memory}"
 
 
 if __name__ == "__main__":

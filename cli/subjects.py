@@ -13,7 +13,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.inputs.files import bytes_of, reason_of
 
 from . import codes
-from .printing.plan_json import JsonObject, estimate_json, measured_json
+from .printing.plan_json import JsonObject, estimate_json, measured_json, peak_json
 
 if TYPE_CHECKING:
     from parc.dsl.hardware import Cluster
@@ -29,7 +29,8 @@ LARGEST = 16 * 2**20
 @dataclass(frozen=True)
 class Subject:
     """One side of a comparison. `estimate` is as `parc estimate --json` has it, None where nothing tells what
-    the files cost, for the reason `unpriced`. `settings` are what the framework is given, by name.
+    the files cost, for the reason `unpriced`. `settings` are what the framework is given, by name, and `peak`
+    what the MFU is a share of, None where a plan was written before it told.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Subject:
     estimate: JsonObject | None
     settings: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    peak: JsonObject | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def subject_of(job: Job, name: str, target: str | None = None) -> Subject:
     _, emitted = emit(Planned(job, (plan,)))
     settings = _settings_below(plan.target, emitted.files)
     priced = {**estimate_json(plan.estimate), **measured_json(plan.measured)}
-    return Subject(name, "job", plan.target, priced, settings)
+    return Subject(name, "job", plan.target, priced, settings, peak=peak_json(plan.job))
 
 
 def _plan_of(path: str) -> Path | None:
@@ -109,7 +111,7 @@ def _plan_of(path: str) -> Path | None:
 
 
 def _of_plan(path: str, file: Path, asked: Asked) -> Subject:
-    plans = _plans(file)
+    plans, peak = _plans(file)
     chosen = asked.target or next(iter(plans))
     if chosen not in plans:
         help_text = f"it has {', '.join(plans)}"
@@ -120,11 +122,12 @@ def _of_plan(path: str, file: Path, asked: Asked) -> Subject:
         if each.is_file()
     }
     settings = _settings_below(chosen, texts)
-    return Subject(path, "plan", chosen, plans[chosen], settings)
+    return Subject(path, "plan", chosen, plans[chosen], settings, peak=peak)
 
 
-def _plans(file: Path) -> dict[str, JsonObject]:
-    """The plans of a `plan.json` by target, the best first. Raises JobError where it is none."""
+def _plans(file: Path) -> tuple[dict[str, JsonObject], JsonObject | None]:
+    """The plans of a `plan.json` by target, the best first, and the peak that their MFU is of, None where the
+    file does not tell. Raises JobError where it is none."""
     try:
         value: Any = json.loads(bytes_of(str(file), LARGEST))
         found = {str(plan["target"]): plan for plan in value["plans"]}
@@ -140,7 +143,15 @@ def _plans(file: Path) -> dict[str, JsonObject]:
         found, whole = {}, False
     if not found or not whole:
         raise JobError([_no_plan(file, "holds no plan of parc")])
-    return found
+    job = value.get("job")
+    return found, _peak(job.get("peak") if isinstance(job, dict) else None)
+
+
+def _peak(found: Any) -> JsonObject | None:
+    """What a file says of a peak, where it has the shape of one."""
+    if not isinstance(found, dict) or not isinstance(found.get("precision"), str):
+        return None
+    return found if isinstance(found.get("flops"), int | float) else None
 
 
 #: What a plan must have to be compared.
@@ -156,9 +167,9 @@ def _of_launch(path: str, asked: Asked, job: Job | None) -> Subject:
 
     launch = one_launch([path], asked.environment)
     try:
-        price, notes = _price(launch, asked, job)
+        price, peak, notes = _price(launch, asked, job)
     except JobError as error:
-        price, notes = None, [found.message for found in error.diagnostics]
+        price, peak, notes = None, None, [found.message for found in error.diagnostics]
     return Subject(
         name=path,
         kind="launch files",
@@ -166,13 +177,15 @@ def _of_launch(path: str, asked: Asked, job: Job | None) -> Subject:
         estimate=price,
         settings=settings_of([launch.config]),
         notes=tuple(notes),
+        peak=peak,
     )
 
 
 def _price(
     launch: LaunchedJob, asked: Asked, job: Job | None
-) -> tuple[JsonObject | None, list[str]]:
-    """The price of launch files on a job, or on what they say themselves, and what to know of it."""
+) -> tuple[JsonObject | None, JsonObject | None, list[str]]:
+    """The price of launch files on a job, or on what they say themselves, the peak that its MFU is of, and
+    what to know of it."""
     from parc.backends import BACKENDS
     from parc.compiler import estimate
     from parc.lint.facts.described import described_job
@@ -181,17 +194,17 @@ def _price(
     from .launched import layout_on, other_batch
 
     if launch.framework is None or launch.framework not in BACKENDS:
-        return None, ["no price: nothing tells the framework"]
+        return None, None, ["no price: nothing tells the framework"]
     on = job or (described_job(launch, asked.cluster) if asked.cluster else None)
     if on is None and asked.cluster is None:
-        return None, ["no price: name a job too, or the cluster with --cluster"]
+        return None, None, ["no price: name a job too, or the cluster with --cluster"]
     if on is None:
-        return None, ["no price: the files do not say enough of the model and its batch"]
+        return None, None, ["no price: the files do not say enough of the model and its batch"]
     target = BACKENDS[launch.framework].target
     on = _with_target(on, launch.framework)
     price = estimate(on, target, layout_on(launch, on))
     priced = {**estimate_json(price), **measured_json(measured(on, launch.framework, price))}
-    return priced, [found.message for found in other_batch(launch, on)]
+    return priced, peak_json(on), [found.message for found in other_batch(launch, on)]
 
 
 def _with_target(job: Job, name: str) -> Job:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from ..dsl.diagnostics import JobError
 from ..dsl.job import Job
-from .plan import Estimate, Layout, Plan, Proof
+from .plan import Estimate, FewerNodes, Layout, Plan, Proof
 from .search.progress import Progress
 from .target import Predicate, Target
 
@@ -17,6 +17,7 @@ __all__ = [
     "Proof",
     "Target",
     "estimate",
+    "fewer_nodes",
     "plan",
     "plan_all",
 ]
@@ -44,3 +45,11 @@ def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
     from .search.planning import estimate
 
     return estimate(job, target, layout)
+
+
+def fewer_nodes(plan: Plan, target: Target) -> FewerNodes | None:
+    """Fewer nodes that are predicted to be about as fast as a plan: `search/fewer_nodes.py`, loaded when it
+    is asked."""
+    from .search.fewer_nodes import fewer_nodes
+
+    return fewer_nodes(plan, target)

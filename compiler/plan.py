@@ -256,12 +256,21 @@ class Simulated(Frozen):
     instead_seconds: float = 0.0
 
 
+class FewerNodes(Frozen):
+    """The price of a layout on fewer nodes that is predicted about as fast as the plan on all of them
+    (search/fewer_nodes.py). Of several racks, of each of which some nodes are left out, `nvlink_domain` is
+    the number of GPUs that are left of each."""
+
+    estimate: Estimate
+    nvlink_domain: int | None = None
+
+
 class Plan(Frozen):
     """The answer for one target. `best` is the layout that is predicted best where another one is chosen: a
     simpler one, as good within `goal.within`, or one that did better when layouts ran or were simulated, as
-    `simulated` tells of a pipeline. `settings` are the
-    chosen values of what the job leaves open, and `other_settings` all other choices, the best first; `job`
-    has the chosen ones, of which alone `best`, `runners_up` and `doubt` tell, and the proof covers all.
+    `simulated` tells of a pipeline. `settings` are the chosen values of what the job leaves open, and
+    `other_settings` all other choices, the best first; `job` has the chosen ones, of which alone `best`,
+    `runners_up` and `doubt` tell, and the proof covers all. `fewer` is looked for on the best target alone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
@@ -278,6 +287,7 @@ class Plan(Frozen):
     simulated: Simulated | None = None
     settings: dict[str, Word] = {}
     other_settings: tuple[OtherSettings, ...] = ()
+    fewer: FewerNodes | None = None
 
     @property
     def layout(self) -> Layout:

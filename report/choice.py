@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from parc.compiler.plan import Plan
 from parc.dsl.open_settings import words_of
-from parc.printing import choice_text
+from parc.printing import choice_text, fewer_text
 from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk
 from parc.printing.words.paragraphs import BELOW
@@ -23,6 +23,12 @@ def choice(plan: Plan) -> str:
     if not plan.settings:
         return why
     return f"Of the settings that the job leaves open: {words_of(plan.settings)}. {why}"
+
+
+def fewer(plan: Plan) -> str:
+    """Whether fewer nodes would do; empty where only all do."""
+    text = fewer_text.fewer(plan)
+    return f"{text}." if text else ""
 
 
 def doubt(plan: Plan) -> str:

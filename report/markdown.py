@@ -12,7 +12,7 @@ from parc.printing.plan_json import job_json, planned_json
 from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk, seconds
 
-from .choice import binding, choice, doubt, proof, runners_up
+from .choice import binding, choice, doubt, fewer, proof, runners_up
 from .figures.common import GIB
 from .page import facts, title
 
@@ -32,10 +32,7 @@ def report_markdown(planned: Planned, *, timed: bool = True) -> str:
     parts = [
         f"# {marked(planned.job.name)}",
         marked(" · ".join(title(planned.job, best))),
-        _table(
-            ["target", "MFU in %", "step", "memory", "risk", "layout"],
-            [_row(plan) for plan in planned.plans],
-        ),
+        _targets(planned.plans),
         *(
             f"- **{marked(target)}** has no plan: {marked(each.message)} ({each.code})"
             for target, each in planned.complaints
@@ -46,7 +43,7 @@ def report_markdown(planned: Planned, *, timed: bool = True) -> str:
             "Where a step's time goes", _table(["part", "time", "share"], _time(best.estimate))
         ),
         _details("Memory of the fullest rank", _table(["term", "GiB"], _memory(best.estimate))),
-        f"{marked(choice(best))} {marked(doubt(best))}".strip(),
+        " ".join(marked(each) for each in (choice(best), doubt(best), fewer(best)) if each),
         f"**Proof.** {marked(proof(best, timed))}",
         *_bound(best),
         *_others(best),
@@ -62,6 +59,17 @@ def marked(text: str) -> str:
     somebody's account or an issue."""
     escaped = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
     return re.sub(r"([@#])(?=\w)", "\\1\u200b", escaped)
+
+
+def _targets(plans: Sequence[Plan]) -> str:
+    """A row for each target, the best first, with its GPUs where targets take different numbers of them."""
+    head = ["target", "MFU in %", "step", "memory", "risk", "layout"]
+    rows = [_row(plan) for plan in plans]
+    if len({plan.layout.gpus for plan in plans}) > 1:
+        head.insert(1, "GPUs")
+        for row, plan in zip(rows, plans, strict=True):
+            row.insert(1, f"{plan.layout.gpus:,}")
+    return _table(head, rows)
 
 
 def _row(plan: Plan) -> list[str]:

@@ -12,9 +12,9 @@ from parc.compiler.risk import band
 from parc.dsl.job import Job
 from parc.printing.plan_json import planned_json
 from parc.printing.words.layouts import layout_parts, layout_text
-from parc.printing.words.numbers import counted, duration, mfu, risk, seconds, short
+from parc.printing.words.numbers import counted, duration, mfu, of_peak, risk, seconds, short
 
-from .choice import binding, choice, doubt, proof, runners_up
+from .choice import binding, choice, doubt, fewer, proof, runners_up
 from .figures.common import GIB, Json
 from .figures.gpus import gpus
 from .figures.grid import grid
@@ -47,12 +47,22 @@ def page_values(planned: Planned, timed: bool) -> dict[str, Any]:
         "title": title(planned.job, planned.plans[0]),
         "parts": parts,
         "several": len(parts) > 1,
+        "counts": len({plan.layout.gpus for plan in planned.plans}) > 1,
+        "goal": goal(planned.job),
         "refused": [(target, each.code, each.message) for target, each in planned.complaints],
         "lines": job_lines(planned.job, planned.plans),
         "file": planned_json(planned)["job"],
         "version": planned_json(planned)["parc"],
         "data": data,
     }
+
+
+def goal(job: Job) -> str:
+    """What ranks the targets, where that is not the MFU that their chart shows; else empty."""
+    first = next(iter(job.goal.objectives), None)
+    if first is None or first.quantity == "mfu":
+        return ""
+    return f"{first.direction} {first.quantity}"
 
 
 def title(job: Job, plan: Plan) -> list[str]:
@@ -82,6 +92,7 @@ def _part(plan: Plan, number: int, timed: bool, whole: Swept | None) -> dict[str
     return {
         "number": number,
         "target": plan.target,
+        "gpus": f"{plan.layout.gpus:,}",
         "layout": layout_parts(plan.layout),
         "facts": facts(plan),
         "mfu": mfu(estimate),
@@ -97,6 +108,7 @@ def _part(plan: Plan, number: int, timed: bool, whole: Swept | None) -> dict[str
         "by_nodes": _by_nodes(found, plan) if found else (),
         "choice": choice(plan),
         "doubt": doubt(plan),
+        "fewer": fewer(plan).replace("`", ""),
         "runners_up": runners_up(plan),
         "proof": proof(plan, timed),
         "binding": binding(plan),
@@ -112,9 +124,10 @@ def facts(plan: Plan) -> list[tuple[str, str, str]]:
     """The plan in a few numbers: a label, the number, and what it says besides."""
     estimate, train = plan.estimate, plan.job.train
     low, high = (f"{100 * end:.0f}" for end in estimate.mfu_band)
+    band_of_mfu = f"four runs in five: {low}–{high} %"
     length = f"{short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
     found = [
-        ("MFU", f"{100 * estimate.mfu:.1f} %", f"four runs in five: {low}–{high} %"),
+        ("MFU", f"{100 * estimate.mfu:.1f} %", f"{band_of_mfu}{of_peak(plan.job)}"),
         ("step", seconds(estimate.step_seconds), f"{estimate.tokens_per_second:,.0f} tokens/s"),
         ("memory", f"{estimate.memory_bytes / GIB:.1f} GiB", fullest(estimate)),
         ("training", duration(estimate.days), length),

@@ -127,7 +127,7 @@ def _compile(
     Thread(target=load, daemon=True).start()
     result = _Result()
     for job in (stage for each in jobs for stage in stages_of(each)):
-        planned, emitted = emit(plan_targets(job, targets, progress, keep=report))
+        planned, emitted = emit(plan_targets(job, targets, progress, keep=report, fewer=True))
         complaints = [complaint for _, complaint in planned.complaints]
         doubts = doubtful(emitted.files) if planned.plans else []
         print_diagnostics(complaints + planned.warnings() + doubts)

@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> int:
     from ..printing.plan_text import plans_text
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress
 
-    planned = plan_targets(job, arguments.target, progress)
+    planned = plan_targets(job, arguments.target, progress, fewer=True)
     print_diagnostics(planned.diagnostics())
     if arguments.json:
         print_json(planned_json(planned))

@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> int:
         refuse(output, lambda text: text.startswith(mark), arguments.force)
     if not arguments.markdown:
         plotly_packed()
-    planned = plan_targets(job, arguments.target, progress, keep=not arguments.markdown)
+    planned = plan_targets(job, arguments.target, progress, keep=not arguments.markdown, fewer=True)
     print_diagnostics(planned.diagnostics())
     if not planned.plans:
         return 1

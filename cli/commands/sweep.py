@@ -97,7 +97,7 @@ def _run(arguments: Namespace) -> int:
     refuse_unreadable(arguments.job, grid, arguments.set)
     criteria = weighed(arguments.front, job, grid)
     with results_of(grid, _head(job, targets), arguments.output, arguments.force) as results:
-        report = Report(job, grid, targets, results, criteria)
+        report = Report(job, grid, targets, results, criteria, named=bool(arguments.front))
         with _printed(arguments, report):
             _complete(arguments, report)
         return 0 if report.planned else 1

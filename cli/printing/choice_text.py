@@ -7,7 +7,7 @@ from parc.compiler.plan import Estimate, Layout, Measured, OtherSettings, Plan, 
 from parc.dsl.expression import COUNTED
 from parc.dsl.open_settings import words_of
 
-from ..api import QUANTITY_FIELDS
+from ..ranking import objectives, value
 from .words.layouts import layout_text, splitting
 from .words.numbers import counted, risk, seconds
 from .words.paragraphs import BELOW, BETWEEN, words
@@ -121,8 +121,7 @@ def _measured(plan: Plan, measured: Measured) -> list[str]:
 
 def _objective(plan: Plan) -> tuple[str, str]:
     """The goal's first objective: its direction and its quantity."""
-    goals = plan.job.goal.objectives
-    return (goals[0].direction, goals[0].quantity) if goals else ("maximize", "mfu")
+    return objectives(plan.job)[0]
 
 
 def _next(plan: Plan) -> list[str]:
@@ -138,8 +137,7 @@ def worse(plan: Plan, other: Estimate) -> str:
     direction, quantity = _objective(plan)
     if quantity in COUNTED and plan.estimate.gpus == other.gpus:
         direction, quantity = "minimize", "step_time"
-    name = QUANTITY_FIELDS.get(quantity, quantity)
-    ours, theirs = (float(getattr(each, name)) for each in (plan.estimate, other))
+    ours, theirs = (value(each, quantity) for each in (plan.estimate, other))
     share = (theirs - ours) / abs(ours or 1.0) * (1 if direction == "minimize" else -1)
     return f"{abs(share):.1%} {'worse' if share >= 0 else 'better'} in {quantity}"
 

@@ -72,8 +72,20 @@ def _table(letters: Sequence[str], subjects: Sequence[Subject]) -> Iterator[str]
         yield from _row(
             name, [shown(each.estimate) if each.estimate else None for each in subjects]
         )
+        if name == "MFU":
+            yield from _peaks(subjects)
     yield from _terms("time of a step, s", [_time(each) for each in subjects], 1.0)
     yield from _terms("fullest GPU, GiB", [_memory(each) for each in subjects], GIB)
+
+
+def _peaks(subjects: Sequence[Subject]) -> Iterator[str]:
+    """What each MFU is a share of, where that differs between subjects."""
+    found: list[Any] = [each.peak for each in subjects if each.peak]
+    if len({each["flops"] for each in found}) > 1:
+        told: list[Any] = [each.peak or {} for each in subjects]
+        yield from _row("  precision", [each.get("precision") for each in told])
+        rates = [f"{each['flops'] / 1e12:,.0f}" if each else None for each in told]
+        yield from _row("  peak, TFLOP/s", rates)
 
 
 def _terms(heading: str, found: Sequence[dict[str, float]], unit: float) -> Iterator[str]:
@@ -135,6 +147,7 @@ def comparison_json(subjects: Sequence[Subject]) -> JsonObject:
                 "name": each.name,
                 "kind": each.kind,
                 "target": each.target,
+                "peak": each.peak,
                 "estimate": each.estimate,
                 "notes": list(each.notes),
             }

@@ -10,9 +10,7 @@ from parc.dsl.diagnostics import Diagnostic
 from parc.dsl.job import Job
 
 from ..api import Planned, cautions
-
-#: Digits kept of a predicted number: more of them would differ between machines.
-DIGITS = 6
+from .words.numbers import significant
 
 JsonObject = dict[str, object]
 
@@ -42,11 +40,17 @@ def job_json(job: Job) -> JsonObject:
         "name": job.name,
         "file": PurePath(job.path).name,
         "sha256": job.digest,
+        "peak": peak_json(job),
         "goal": [
             *(f"{goal.direction} {goal.quantity}" for goal in job.goal.objectives),
             *(constraint.text for constraint in job.goal.constraints),
         ],
     }
+
+
+def peak_json(job: Job) -> JsonObject:
+    """What an MFU of the job is a share of: FLOP/s of one GPU in the job's precision."""
+    return {"precision": job.train.precision, "flops": job.peak_flops}
 
 
 def plan_json(plan: Plan) -> JsonObject:
@@ -64,6 +68,7 @@ def plan_json(plan: Plan) -> JsonObject:
         "runners_up": [_summary(estimate) for estimate in plan.runners_up],
         "warnings": warnings_json(cautions(plan.job, plan.target)),
         **_settings(plan),
+        **_fewer(plan),
     }
 
 
@@ -89,6 +94,15 @@ def _settings(plan: Plan) -> JsonObject:
         for each in plan.other_settings
     ]
     return {"settings": dict(plan.settings), "other_settings": others}
+
+
+def _fewer(plan: Plan) -> JsonObject:
+    """What the plan's step takes on fewer nodes, and with which layout; nothing where only all do."""
+    if (found := plan.fewer) is None:
+        return {}
+    said = {"nodes": found.estimate.nodes, "gpus": found.estimate.gpus}
+    domain = {"nvlink_domain": found.nvlink_domain} if found.nvlink_domain else {}
+    return {"fewer": {**said, **domain, **_summary(found.estimate)}}
 
 
 def warnings_json(warnings: Iterable[Diagnostic]) -> list[JsonObject]:
@@ -117,13 +131,13 @@ def measured_json(measured: Measured | None) -> JsonObject:
 
 
 def rounded(values: Mapping[str, object]) -> JsonObject:
-    """The same values with every float in them rounded to `DIGITS` significant digits."""
+    """The same values with every float in them rounded as `significant` does."""
     return {key: _rounded(value) for key, value in values.items()}
 
 
 def _rounded(value: object) -> object:
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return significant(value)
     if isinstance(value, dict):
         return rounded(value)
     if isinstance(value, (list, tuple)):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from typing import TYPE_CHECKING
 
-from parc.compiler.plan import Estimate, Layout, Measured
+from parc.compiler.plan import Estimate, Layout, Measured, Plan
 from parc.compiler.risk import FOUR_OF_FIVE
+from parc.compiler.search.layout_text import quantity_text
+from parc.dsl.expression import COUNTED
 from parc.dsl.job import Job
 
 from ..api import Planned
+from ..ranking import may_change_places, objectives, value
 from .choice_text import choice_text, expected_lines
+from .fewer_text import fewer_lines
 from .goodput_text import goodput_lines
 from .straddling_text import straddling_lines
 from .words.layouts import layout_parts, layout_text
-from .words.numbers import counted, duration, mfu, number, risk, seconds, short
+from .words.numbers import counted, duration, mfu, number, of_peak, risk, seconds, short
 from .words.paragraphs import BELOW, columns, parts
 
 if TYPE_CHECKING:
@@ -38,6 +42,7 @@ def plans_text(planned: Planned) -> Text:
     best = planned.plans[0]
     lines += estimate_lines(best.job, best.target, best.estimate)
     lines += choice_text(best)
+    lines += fewer_lines(best)
     text = Text("\n".join(lines))
     text.highlight_regex(r"\A\S+", "bold")
     text.highlight_regex(r"◀ best", "bold green")
@@ -101,8 +106,8 @@ def _ranking(planned: Planned) -> list[str]:
     layouts = max(len(layout_text(plan.layout)) for plan in planned.plans)
     heads = [f"  {plan.target:<{names}}  " for plan in planned.plans]
     reached = [
-        f"MFU {mfu(plan.estimate):<13}  {mark}".rstrip()
-        for plan, mark in zip(planned.plans, _marks(planned), strict=True)
+        "  ".join([*cells, mark]).rstrip()
+        for cells, mark in zip(_reached(planned.plans), _marks(planned), strict=True)
     ]
     if names + layouts + max(map(len, reached)) + 6 <= columns():
         return [
@@ -116,11 +121,34 @@ def _ranking(planned: Planned) -> list[str]:
     ]
 
 
+def _reached(plans: Sequence[Plan]) -> Iterator[list[str]]:
+    """Of each plan what ranks it, in columns: its GPUs where plans differ in them, the first objective, or of
+    one that counts GPUs the time of a step, and the MFU."""
+    quantity = objectives(plans[0].job)[0][1]
+    if quantity in COUNTED:
+        quantity = "step_time"
+    found = [[f"MFU {mfu(plan.estimate):<13}" for plan in plans]]
+    if quantity != "mfu":
+        found.insert(0, [_quantity(plan.estimate, quantity) for plan in plans])
+    if len({plan.estimate.gpus for plan in plans}) > 1:
+        found.insert(0, [f"{plan.estimate.gpus:,} GPUs" for plan in plans])
+    widths = [max(map(len, column)) for column in found]
+    for cells in zip(*found, strict=True):
+        yield [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+
+
+def _quantity(estimate: Estimate, quantity: str) -> str:
+    if quantity == "step_time":
+        return f"step {seconds(estimate.step_seconds)}"
+    if quantity == "days":
+        return duration(estimate.days)
+    return quantity_text(quantity, value(estimate, quantity))
+
+
 def _marks(planned: Planned) -> list[str]:
     """What each target is beside the best one; nothing where there is no other."""
     first, *others = planned.plans
-    low, _ = first.estimate.mfu_band
-    overlap = ["its band overlaps" if each.estimate.mfu_band[1] >= low else "" for each in others]
+    overlap = ["its band overlaps" if may_change_places(first, each) else "" for each in others]
     return ["◀ best" if others else "", *overlap]
 
 
@@ -153,7 +181,7 @@ def _outcome(job: Job, estimate: Estimate) -> Sequence[str]:
     train = job.train
     length = f"{short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
     parts = [
-        f"MFU {mfu(estimate)}",
+        f"MFU {mfu(estimate)}{of_peak(job)}",
         f"{estimate.tokens_per_second:,.0f} tokens/s",
         f"{length} in {duration(estimate.days)}",
     ]

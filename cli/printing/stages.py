@@ -10,7 +10,7 @@ from ..api import Staged
 from .plan_json import JsonObject, planned_json, rounded
 from .plan_text import plans_text
 from .words.layouts import splitting
-from .words.numbers import duration, short
+from .words.numbers import duration, of_peak, short
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -38,7 +38,8 @@ def sum_lines(staged: Staged) -> list[str]:
         lines += ["", f"  {target}"]
         lines += [
             f"    {plan.job.stage:<{width}}  {_taken(plan.estimate.days, plan.estimate.cost)}  "
-            f"{plan.layout.gpus:,} GPUs  MFU {plan.estimate.mfu:.1%}  {splitting(plan.layout)}"
+            f"{plan.layout.gpus:,} GPUs  MFU {plan.estimate.mfu:.1%}{of_peak(plan.job)}  "
+            f"{splitting(plan.layout)}"
             for plan in plans
         ]
         lines.append(f"    {'all':<{width}}  {_taken(*_sums(plans)[:2])}".rstrip())

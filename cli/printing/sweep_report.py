@@ -14,7 +14,7 @@ from typing import Any
 from parc.compiler.plan import Layout
 from parc.dsl.job import Job
 
-from ..sweep.front import Front, priced
+from ..sweep.front import Front, comparable, priced
 from ..sweep.grid import Grid
 from ..sweep.results import Results
 from .plan_json import JsonObject, job_json
@@ -22,8 +22,8 @@ from .terminal import print_text
 
 #: Numbers of a plan in CSV and JSON, with their units in docs/sweep.md.
 NUMBERS = (
-    "gpus", "nodes", "days", "cost", "energy_joules", "mfu", "step_seconds", "tokens_per_second",
-    "memory_bytes", "out_of_memory",
+    "gpus", "nodes", "days", "cost", "energy_joules", "mfu", "peak_flops", "step_seconds",
+    "tokens_per_second", "memory_bytes", "out_of_memory",
 )  # fmt: skip
 
 
@@ -40,13 +40,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Report:
-    """What a sweep has found so far."""
+    """What a sweep has found so far. `criteria` are for the front to weigh, `named` by the user or all."""
 
     job: Job
     grid: Grid
     targets: Sequence[str]
     results: Results
     criteria: Sequence[str]
+    named: bool = False
 
     def lines(self) -> Iterator[Line]:
         """In the order of the grid; of one point the best plan first."""
@@ -56,11 +57,33 @@ class Report:
     @cached_property
     def front(self) -> Front:
         """The front over all points and targets."""
-        front = Front(self.criteria)
+        front = Front(self.weighed)
         for line in self.lines():
             if line.plan is not None:
                 front.add((line.point, line.target), line.plan)
         return front
+
+    @cached_property
+    def _kinds(self) -> tuple[frozenset[float], frozenset[str]]:
+        """The peaks that MFU is of, in FLOP/s, and the kinds of GPUs."""
+        found = {
+            (line.plan["peak_flops"], line.plan["gpu"])
+            for line in self.lines()
+            if line.plan is not None
+        }
+        peaks, gpus = zip(*found, strict=True) if found else ((), ())
+        return frozenset(peaks), frozenset(gpus)
+
+    @property
+    def peaks_differ(self) -> bool:
+        """Whether the MFU of the plans are of different peaks, and do not compare."""
+        return len(self._kinds[0]) > 1
+
+    @cached_property
+    def weighed(self) -> list[str]:
+        """The criteria that compare all plans, which are those of the front."""
+        peaks, gpus = map(len, self._kinds)
+        return comparable(self.criteria, peaks, gpus, named=self.named, priced=self.priced)
 
     def marked(self, line: Line) -> bool:
         return (line.point, line.target) in self.front
@@ -113,7 +136,7 @@ def print_sweep_json(report: Report) -> None:
         "job": job_json(report.job),
         "targets": list(report.targets),
         "over": {axis.path: list(axis.values) for axis in report.grid.axes},
-        "front": list(report.criteria),
+        "front": report.weighed,
         "points": [],
     }
     text = json.dumps(head, indent=2, ensure_ascii=False)

@@ -9,7 +9,8 @@ from parc.compiler.plan import Layout
 
 from .sweep_report import Line, Report
 from .terminal import print_text
-from .words.numbers import duration, short
+from .words.numbers import duration, peak, short
+from .words.paragraphs import words
 
 #: Most lines of a table.
 MOST_LINES = 100
@@ -59,9 +60,21 @@ def _title(report: Report) -> str:
 def _foot(report: Report) -> str:
     if not report.planned:
         return "no point has a plan"
-    *most, last = (WORDS.get(name, name) for name in report.criteria)
-    words = f"{', '.join(most)} and {last}" if most else last
-    return f"{MARK} no other is at least as good in {words} and better in one"
+    *most, last = (WORDS.get(name, name) for name in report.weighed)
+    weighed = f"{', '.join(most)} and {last}" if most else last
+    said = f"{MARK} no other is at least as good in {weighed} and better in one"
+    return "\n".join([said, *_unweighed(report)])
+
+
+def _unweighed(report: Report) -> list[str]:
+    """Why the front leaves out what it would weigh."""
+    left_out = set(report.criteria) - set(report.weighed)
+    lines = []
+    if "mfu" in left_out:
+        lines += words("", "MFU is not weighed: it is of each line's own peak")
+    if "gpus" in left_out:
+        lines += words("", "GPUs are not weighed: they are of different kinds")
+    return lines
 
 
 def _head(report: Report) -> Cells:
@@ -72,7 +85,8 @@ def _head(report: Report) -> Cells:
     ]
     target = ["target"] if len(report.targets) > 1 else []
     cost = ["cost"] if report.priced else []
-    return Cells(["", *names, *target], ["GPUs", "days", *cost, "energy", "MFU"], "layout")
+    peak = ["of"] if report.peaks_differ else []
+    return Cells(["", *names, *target], ["GPUs", "days", *cost, "energy", "MFU", *peak], "layout")
 
 
 def _cells(report: Report, line: Line) -> Cells:
@@ -83,7 +97,10 @@ def _cells(report: Report, line: Line) -> Cells:
         return Cells(texts, [], f"{reason['code']}: {reason['message']}")
     cost = [f"{short(plan['cost'])}$"] if report.priced else []
     numbers = [f"{plan['gpus']:,}", duration(plan["days"]), *cost, _energy(plan["energy_joules"])]
-    return Cells(texts, [*numbers, f"{plan['mfu']:.1%}"], _splitting(plan["layout"]))
+    numbers.append(f"{plan['mfu']:.1%}")
+    if report.peaks_differ:
+        numbers.append(peak(plan["precision"], plan["peak_flops"]))
+    return Cells(texts, numbers, _splitting(plan["layout"]))
 
 
 def _splitting(changed: dict[str, Any]) -> str:

@@ -1,4 +1,8 @@
-"""Plans -> the Pareto front: of which no other is at least as good in everything and better in something."""
+"""Plans -> the Pareto front: of which no other is at least as good in everything and better in something.
+
+An MFU is a share of a peak, and a number of GPUs one of GPUs of a kind: where plans differ in these, neither
+says which plan is better, and the front weighs what is absolute: time, cost and energy.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
 
 #: What a front may weigh, by the key of a plan: 1 where less is better, -1 where more is.
 SIGNS = {"days": 1, "cost": 1, "gpus": 1, "energy_joules": 1, "mfu": -1}
+#: What means the same for every plan.
+ABSOLUTE = ("days", "cost", "energy_joules")
 
 
 def weighed(names: Sequence[str] | None, job: Job, grid: Grid) -> list[str]:
@@ -35,6 +41,19 @@ def weighed(names: Sequence[str] | None, job: Job, grid: Grid) -> list[str]:
 def priced(job: Job, grid: Grid) -> bool:
     """Whether the plans of a sweep may cost something."""
     return job.cluster.price > 0 or any(axis.path == "cluster.price" for axis in grid.axes)
+
+
+def comparable(
+    criteria: Sequence[str], peaks: int, kinds: int, *, named: bool, priced: bool
+) -> list[str]:
+    """Those of the criteria that compare plans of so many peaks and so many kinds of GPUs. GPUs are counted
+    whatever they are where they are `named`; where nothing is left, time, cost and energy are."""
+    left = [
+        name
+        for name in criteria
+        if not (name == "mfu" and peaks > 1) and not (name == "gpus" and kinds > 1 and not named)
+    ]
+    return left or [name for name in ABSOLUTE if name != "cost" or priced]
 
 
 class Front:

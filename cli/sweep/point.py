@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 #: Quantities of an estimate that are kept.
 _QUANTITIES = {"days", "cost", "energy_joules", "mfu", "step_seconds", "tokens_per_second"}
-_NUMBERS = {*_QUANTITIES, "gpus", "nodes", "memory_bytes", "out_of_memory"}
+_NUMBERS = {*_QUANTITIES, "gpus", "nodes", "memory_bytes", "out_of_memory", "peak_flops"}
+_NAMES = ("target", "proof", "gpu", "precision")
 
 
 def solved(job: Job, targets: Sequence[str]) -> JsonObject:
     """The plans of a job, the best first, and the targets without one; a fault of parc is such a reason.
 
-    `days` are of the whole training, energy in joules, memory in bytes of the fullest GPU; `seconds` is how
-    long solving took.
+    `days` are of the whole training, energy in joules, memory in bytes of the fullest GPU; `peak_flops` is
+    the FLOP/s of one GPU that `mfu` is a share of; `seconds` is how long solving took.
     """
     from ..api import plan_targets
 
@@ -54,7 +55,7 @@ def is_row(row: JsonObject) -> bool:
     """
     found: Any = row
     reasons = [each[key] for each in found["refused"] for key in ("target", "code", "message")]
-    names = [each[key] for each in found["plans"] for key in ("target", "proof")]
+    names = [each[key] for each in found["plans"] for key in _NAMES]
     numbers = [each[key] for each in found["plans"] for key in _NUMBERS]
     layouts = [each["layout"] for each in found["plans"]]
     return (
@@ -98,6 +99,9 @@ def _numbers(plan: Plan) -> JsonObject:
             "target": plan.target,
             "gpus": plan.layout.gpus,
             "nodes": plan.layout.nodes,
+            "gpu": plan.job.cluster.gpu.name,
+            "precision": plan.job.train.precision,
+            "peak_flops": plan.job.peak_flops,
             **estimate.model_dump(include=_QUANTITIES),
             "memory_bytes": estimate.memory_bytes,
             "out_of_memory": estimate.out_of_memory,

@@ -1,16 +1,19 @@
 """The plan for each choice of the settings that a job leaves open -> the one to run.
 
 As among layouts, `goal.within` decides: of the choices predicted that close to the best one the preferred
-values win, so that what changes numerics or was seldom measured has to gain something.
+values win, so that what changes numerics or was seldom measured has to gain something. Of a goal that counts
+GPUs or nodes the fewest win, and among those the time of a step is compared.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from ...dsl.diagnostics import JobError, Note
+from ...dsl.expression import COUNTED
 from ...dsl.open_settings import Word, words_of
 from ..case import Case
-from ..plan import OtherSettings, Plan, Proof
+from ..plan import Estimate, OtherSettings, Plan, Proof
 from ..pricing.estimate import decisions, one_row
 from ..pricing.quantities import value_of
 from ..target import Target
@@ -31,9 +34,10 @@ def decided(target: Target, outcomes: Sequence[Outcome]) -> Plan | JobError:
         return _none(outcomes)
     losses = _losses(target, [plan for _, plan in plans])
     within = plans[0][1].job.goal.within
-    position = next(row for row, (chosen, _) in enumerate(losses) if chosen <= within)
-    said, plan = plans[position]
     ranked = sorted(range(len(plans)), key=lambda row: losses[row][0])
+    near = (row for row, (chosen, _) in enumerate(losses) if chosen <= within)
+    position = next(near, ranked[0])
+    said, plan = plans[position]
     others = _others(plan, [plans[row] for row in ranked if row != position])
     refused = [_refused(each, found) for each, found in outcomes if isinstance(found, JobError)]
     best = plans[min(range(len(plans)), key=lambda row: losses[row][1])][1]
@@ -47,21 +51,44 @@ def decided(target: Target, outcomes: Sequence[Outcome]) -> Plan | JobError:
 
 def _losses(target: Target, plans: Sequence[Plan]) -> list[tuple[float, float]]:
     """By what share the first objective of each plan's layout, and of the best one with its settings, is
-    worse than the best of all."""
+    worse than the best of all. Of an objective that counts GPUs or nodes it is the time of a step on the
+    fewest, and infinite on more."""
     objective = objectives(Case(plans[0].job, target))[0]
-    sign = -1.0 if objective.direction == "maximize" else 1.0
-    reached = [(sign * _value(target, each), sign * each.proof.value) for each in plans]
+    if objective.quantity in COUNTED:
+        reached = _on_fewest(target, objective.quantity, plans)
+    else:
+        sign = -1.0 if objective.direction == "maximize" else 1.0
+        name = objective.quantity
+        reached = [
+            (sign * _value(target, each, each.estimate, name), sign * each.proof.value)
+            for each in plans
+        ]
     best = min(min(pair) for pair in reached)
     scale = abs(best) or 1.0
     return [((chosen - best) / scale, (least - best) / scale) for chosen, least in reached]
 
 
-def _value(target: Target, plan: Plan) -> float:
-    """The first objective of the chosen layout, as the search has it."""
+def _on_fewest(target: Target, counted: str, plans: Sequence[Plan]) -> list[tuple[float, float]]:
+    """Seconds of a step of each plan's layout, and of the faster of it and of the best prediction with its
+    settings; infinite where the plan takes more GPUs or nodes than another one."""
+    fewest = min(int(getattr(each.layout, counted)) for each in plans)
+    found: list[tuple[float, float]] = []
+    for plan in plans:
+        if getattr(plan.layout, counted) > fewest:
+            found.append((inf, inf))
+            continue
+        known = [plan.estimate, *([plan.best] if plan.best else [])]
+        times = [_value(target, plan, each, "step_time") for each in known]
+        found.append((times[0], min(times)))
+    return found
+
+
+def _value(target: Target, plan: Plan, priced: Estimate, quantity: str) -> float:
+    """A quantity of a layout with the plan's settings, as the search has it."""
     case = Case(plan.job, target)
-    columns = one_row(case, decisions(case, plan.estimate))
+    columns = one_row(case, decisions(case, priced))
     layout = {name: int(column[0]) for name, column in columns.items()}
-    return value_of(case, objectives(case)[0].quantity, layout)
+    return value_of(case, quantity, layout)
 
 
 def _others(chosen: Plan, plans: Sequence[tuple[Mapping[str, Word], Plan]]) -> list[OtherSettings]:

@@ -43,6 +43,26 @@ def test_what_differs_is_told(compiled: Parc) -> None:
     assert any(line.startswith("time of a step, s") for line in lines)
 
 
+def test_of_which_peak_mfu_is_stands_where_peaks_differ(compiled: Parc) -> None:
+    Path("fp8.par").write_text(JOB.replace("seq_len", "precision = fp8; seq_len"))
+    same = compiled("compare", "job.par", "out", "--target", "megatron")
+    assert "peak, TFLOP/s" not in same.out
+    for subjects in (("job.par", "fp8.par"), ("out", "fp8.par")):
+        found = compiled("compare", *subjects, "--target", "megatron")
+        lines = [" ".join(line.split()) for line in found.out.splitlines()]
+        assert lines.index("peak, TFLOP/s 989 1,979") == lines.index("precision bf16 fp8") + 1
+
+
+def test_a_plan_that_tells_of_no_peak_is_compared_all_the_same(compiled: Parc) -> None:
+    Path("fp8.par").write_text(JOB.replace("seq_len", "precision = fp8; seq_len"))
+    written = json.loads(Path("out/plan.json").read_text())
+    for older in ({}, {"peak": None}, {"peak": {"precision": 8}}):
+        job = {key: value for key, value in written["job"].items() if key != "peak"}
+        Path("out/plan.json").write_text(json.dumps({**written, "job": {**job, **older}}))
+        found = compiled("compare", "out", "fp8.par", "--target", "megatron")
+        assert found.code == 0 and "peak, TFLOP/s" not in found.out
+
+
 @pytest.mark.parametrize(("columns", "tables"), [(80, 2), (120, 1)])
 def test_columns_fit_the_terminal(
     compiled: Parc, columns: int, tables: int, monkeypatch: pytest.MonkeyPatch

@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 from parc.compiler.plan import Estimate
+from parc.dsl.job import Job
+
+#: Digits kept of a predicted number: more of them would differ between machines.
+DIGITS = 6
+
+
+def significant(value: float) -> float:
+    """A predicted number to as many digits as `plan.json` has: two that differ in none of them are equal."""
+    return float(f"{value:.{DIGITS}g}")
 
 
 def mfu(estimate: Estimate) -> str:
     """The predicted MFU and the whole percents between which four of five runs lie."""
     low, high = (f"{100 * end:.0f}" for end in estimate.mfu_band)
     return f"{estimate.mfu:.1%} ({low}–{high})"
+
+
+def peak(precision: str, flops: float) -> str:
+    """What an MFU is a share of: `fp8's 1,979 TFLOP/s` of one GPU."""
+    return f"{precision}'s {flops / 1e12:,.0f} TFLOP/s"
+
+
+def of_peak(job: Job) -> str:
+    """Said behind an MFU that is not of the GPU's 16-bit rate, of which it is usually told."""
+    gpu, flops = job.cluster.gpu, job.peak_flops
+    if flops in (gpu.bf16, gpu.fp16):
+        return ""
+    return f" of {peak(job.train.precision, flops)}"
 
 
 def risk(chance: float) -> str:

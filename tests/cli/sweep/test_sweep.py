@@ -100,7 +100,10 @@ def test_rows_are_the_plans_of_the_job_with_these_settings(run: Parc) -> None:
             plan["target"] for plan in planned["plans"]
         ]
         for swept, plan in zip(point["plans"], planned["plans"], strict=True):
-            same = {*swept} - {"proof", "layout", "nodes", "front"}
+            of_job = {"gpu", "precision", "peak_flops"}
+            same = {*swept} - {"proof", "layout", "nodes", "front"} - of_job
+            peak = {"precision": swept["precision"], "flops": swept["peak_flops"]}
+            assert planned["job"]["peak"] == peak
             assert {name: swept[name] for name in same} == {name: plan[name] for name in same}
             assert swept["layout"].items() <= plan["layout"].items()
             assert swept["proof"] == plan["proof"]["status"]
@@ -358,7 +361,8 @@ def test_many_points_take_little_memory(tmp_path: Path, monkeypatch: pytest.Monk
     job = tmp_path / "job.par"
     job.write_text(JOB)
     grid = Grid(read_grid([f"{name}=" + ",".join(map(str, range(10))) for name in "abcd"]).axes)
-    number = {"days": 1, "gpus": 1, "energy_joules": 1, "mfu": 0.1}
+    number: dict[str, object] = {"days": 1, "gpus": 1, "energy_joules": 1, "mfu": 0.1}
+    kind = {"gpu": "h100", "peak_flops": 1e15}
     loaded = parc.load(job)
     with (
         open(os.devnull, "w") as nothing,
@@ -369,6 +373,7 @@ def test_many_points_take_little_memory(tmp_path: Path, monkeypatch: pytest.Monk
         for point in range(len(grid)):
             plan = {
                 **number,
+                **kind,
                 "target": "megatron",
                 "days": point,
                 "padding": "x" * 800,

@@ -93,6 +93,30 @@ def _reached(plan: Plan, goal: str) -> float:
     return plan.estimate.mfu if "mfu" in goal else plan.estimate.step_seconds
 
 
+def test_of_as_many_gpus_a_choice_has_to_be_as_fast() -> None:
+    """Compiled layers are faster by more than `within`, and change nothing of how many GPUs memory takes."""
+    goal = "minimize gpus; within = 1%"
+    text = text_of("torchtitan", {"compile": "{false, true}"}, goal, {**DENSE, "hidden": 2048})
+    found = planned(text.replace("nodes = 2", "nodes = 1..2"))
+    assert isinstance(found, Plan)
+    assert found.job.train.compile is True and found.proof.objective == "minimize gpus"
+    (slower,) = (each.estimate for each in found.other_settings if each.estimate)
+    assert slower.gpus == found.layout.gpus
+    assert slower.step_seconds > 1.01 * found.estimate.step_seconds
+
+
+def test_a_choice_that_takes_more_nodes_is_not_taken() -> None:
+    """Moments in 32 bits are preferred, and need a node more; steps on more nodes are shorter."""
+    model = {**DENSE, "layers": 64, "hidden": 6144, "ffn": 24576}
+    goal = "minimize nodes; within = 20%; require zero == 1"
+    text = text_of("megatron", {"moment_dtype": "{fp32, bf16}"}, goal, model)
+    found = planned(text.replace("nodes = 2", "nodes = 1..4"))
+    assert isinstance(found, Plan) and found.settings == {"moment_dtype": "bf16"}
+    (more,) = (each.estimate for each in found.other_settings if each.estimate)
+    assert more.nodes > found.layout.nodes
+    assert more.step_seconds < found.estimate.step_seconds
+
+
 def test_a_choice_that_alone_fits_is_taken() -> None:
     """Moments in 16 bits, where memory is between what the smallest layouts need with either."""
     needs = {
