@@ -10,6 +10,7 @@ from parc.dsl.diagnostics import Diagnostic
 from parc.dsl.job import Job
 
 from ..api import Planned, cautions
+from .advice_text import advice, local_command
 
 #: Digits kept of a predicted number: more of them would differ between machines.
 DIGITS = 6
@@ -58,6 +59,7 @@ def plan_json(plan: Plan) -> JsonObject:
         "proof": rounded(proof),
         "best": plan.best and _summary(plan.best),
         "doubt": plan.doubt and _doubt(plan.doubt),
+        **_advice(plan),
         "measured": plan.measured and rounded(plan.measured.model_dump()),
         **_simulated(plan),
         "binding": list(plan.binding),
@@ -65,6 +67,13 @@ def plan_json(plan: Plan) -> JsonObject:
         "warnings": warnings_json(cautions(plan.job, plan.target)),
         **_settings(plan),
     }
+
+
+def _advice(plan: Plan) -> JsonObject:
+    """Where the choice is not settled, what to do about it, with a command for the job's folder; else
+    nothing."""
+    said = advice(plan)
+    return {"advice": {"text": said, "command": local_command(plan)}} if said else {}
 
 
 def _simulated(plan: Plan) -> JsonObject:

@@ -11,6 +11,7 @@ from parc.compiler.risk import FOUR_OF_FIVE
 from parc.dsl.job import Job
 
 from ..api import Planned
+from .advice_text import advice_lines
 from .choice_text import choice_text, expected_lines
 from .goodput_text import goodput_lines
 from .words.layouts import layout_parts, layout_text
@@ -33,8 +34,10 @@ def plans_text(planned: Planned) -> Text:
     """All targets, the best first, then that one in full."""
     from rich.text import Text
 
-    lines = [*_title(planned.job, planned.plans[0].layout), "", *_ranking(planned), ""]
     best = planned.plans[0]
+    lines = [*_title(planned.job, best.layout), "", *_ranking(planned), ""]
+    if advice := advice_lines(best):
+        lines += [*advice, ""]
     lines += estimate_lines(best.job, best.target, best.estimate)
     lines += choice_text(best)
     text = Text("\n".join(lines))
