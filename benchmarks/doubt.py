@@ -7,15 +7,15 @@ Every target of the examples, and of the guide's jobs (benchmarks/accuracy/guide
 draws for each mechanism of compiler/pricing/mechanisms.py how much longer its time is, by its spread, and
 prices the pair's feasible layouts anew; what overlaps less, what a doubling of a degree and what a layout
 costs beyond all terms is drawn too, and in half of the truths every way of splitting costs a further 1 to 2 %
-that no term knows. The regret of a rule is how much more its layout costs than the truth's best. Of the
-stated doubt, `chance` is to be the share of truths in which the chosen layout is best, `regret` its mean
-regret; both without further costs.
+that no term knows. The regret of a rule is how much more its layout costs than the truth's best, or than the
+fastest of a measured sweep. Of the stated doubt, `chance` is to be the share of truths in which the chosen
+layout is best, `regret` its mean regret; both without further costs.
 
 `--json` writes {"pairs": [...], "rules": {...}, "measured": {...}}: a pair has "job", "target", "layouts"
 (feasible ones), "stated" and "realised" (each {"chance", "regret"}), and "regret" by kind of truth and rule;
-"rules" has the means of the latter; "measured" the stated and realised means over sweeps of measured runs,
-the share of sweeps whose fastest layout is the chosen one or a named one ("named"), and their number. The
-same draws give the same numbers. Exits 1 when nothing was priced.
+"rules" has the means of the latter, and those over sweeps of measured runs; "measured" the stated and
+realised means over those sweeps, the share of them whose fastest layout is the chosen one or a named one
+("named"), and their number. The same draws give the same numbers. Exits 1 when nothing was priced.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from benchmarks.accuracy.report import document_tables, scores
 from benchmarks.accuracy.report.plain_text import percent, table
 from benchmarks.speed import EXAMPLES
 from parc.backends import BACKENDS
-from parc.compiler.algebra import Arrays
+from parc.compiler.algebra import Arrays, Integers
 from parc.compiler.case import Case
 from parc.compiler.pricing.mechanisms import (
     DOUBLING,
@@ -49,10 +49,12 @@ from parc.compiler.pricing.mechanisms import (
     OVERLAP,
     WAYS,
     Floats,
+    drawn_errors,
     exposed,
+    shares,
     slowed,
 )
-from parc.compiler.search.doubt import RIVALS, doubt, outcome
+from parc.compiler.search.doubt import RIVALS, contenders, doubt, outcome
 from parc.compiler.search.simplicity import complexity
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, objectives, sweep
@@ -66,6 +68,10 @@ RULES = {
     "within 2 %": 0.02,
     "within 5 %": 0.05,
 }
+#: Rules that go by the stated doubt instead, and the draws that tell layouts of nearly one regret apart.
+LEAST_REGRET = "of least expected regret within 1 %"
+LIKELIEST = "the best predicted of the likeliest way of splitting"
+MANY = 20_000
 #: What each way of splitting costs in half of the truths beyond all terms, from and to.
 UNKNOWN = (0.01, 0.02)
 KINDS = ("no further costs", "ways of splitting cost more")
@@ -115,6 +121,7 @@ def judged(name: str, case: Case, draws: int) -> Pair | None:
         return None
     cost = _cost(swept)
     picked = {rule: simplest(swept, cost, within) for rule, within in RULES.items()}
+    picked |= _doubted(swept, cost)
     chosen = int(np.flatnonzero(rows == swept.order[0])[0])
     regrets: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
     best: list[tuple[bool, float]] = []
@@ -148,6 +155,35 @@ def simplest(swept: Swept, cost: Floats, within: float) -> int:
     return int(near[np.argmin(effort)])
 
 
+def by_doubt(cost: Floats, found: Floats, split: Integers) -> dict[str, int]:
+    """Of layouts with so much ln(cost), their mechanisms' shares and the number of their way of splitting:
+    the place of the one that each rule by doubt takes."""
+    true = cost + drawn_errors(found, MANY)
+    regret = np.expm1(true - true.min(axis=1, keepdims=True)).mean(axis=0)
+    near = cost <= cost.min() + np.log1p(WITHIN)
+    best = np.bincount(true.argmin(axis=1), minlength=len(cost))
+    likeliest = split == np.bincount(split, best).argmax()
+    return {
+        LEAST_REGRET: int(np.where(near, regret, np.inf).argmin()),
+        LIKELIEST: int(np.where(likeliest, cost, np.inf).argmin()),
+    }
+
+
+def _doubted(swept: Swept, cost: Floats) -> dict[str, int]:
+    """The places in `by_objective` of what the rules by doubt take of a plan's contenders."""
+    rows = contenders(swept, swept.decisions(int(swept.order[0])))
+    places = np.array([np.flatnonzero(swept.by_objective == row)[0] for row in rows])
+    columns = {name: column[rows] for name, column in swept.space.layouts.items()}
+    found = by_doubt(np.log(cost[places]), shares(swept.space.case, columns), splits(columns))
+    return {rule: int(places[place]) for rule, place in found.items()}
+
+
+def splits(columns: Mapping[str, Integers]) -> Integers:
+    """The number of each layout's way of splitting."""
+    found = np.unique([columns[name] for name in WAYS], axis=1, return_inverse=True)[1]
+    return np.ravel(found)
+
+
 def truths(swept: Swept, cost: Floats, draws: int) -> Iterator[tuple[str, Floats]]:
     """`draws` kinds of truths, and the true cost of every feasible layout in each."""
     case, random = swept.space.case, np.random.RandomState(1)
@@ -176,11 +212,32 @@ def rules(pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
     return {kind: _means([pair.regret[kind] for pair in pairs]) for kind in KINDS}
 
 
-def measured() -> dict[str, float]:
-    """Stated and realised, mean over sweeps of measured runs, whose layouts are all that contend."""
-    runs = [run for run in accuracy.score(accuracy.DATA).runs if _whole(run)]
-    found = [_of_sweep(layouts) for layouts in scores.sweeps(runs)]
-    return {**_means(found), "sweeps": len(found)}
+def sweeps() -> list[list[list[scores.Scored]]]:
+    """Sweeps of measured runs, whose layouts are all that contend."""
+    return scores.sweeps([run for run in accuracy.score(accuracy.DATA).runs if _whole(run)])
+
+
+def measured(found: Sequence[Sequence[Sequence[scores.Scored]]]) -> dict[str, float]:
+    """Stated and realised, mean over sweeps."""
+    return {**_means([_of_sweep(layouts) for layouts in found]), "sweeps": len(found)}
+
+
+def regrets_of(layouts: Sequence[Sequence[scores.Scored]]) -> dict[str, float]:
+    """By what share the layout that each rule takes of a sweep ran slower than the fastest."""
+    predicted, took = scores.seconds_of(layouts)
+    first = [same[0] for same in layouts]
+    effort = np.array([scores.effort_of(run) for run in first])
+    picked = {rule: _simplest(predicted, effort, within) for rule, within in RULES.items()}
+    ways = {name: np.array([run.prediction.layout[name] for run in first]) for name in WAYS}
+    found = np.array([shares_of(run) for run in first]).T
+    picked |= by_doubt(np.log(predicted), found, splits(ways))
+    return {rule: float(took[place] / took.min() - 1) for rule, place in picked.items()}
+
+
+def _simplest(predicted: Floats, effort: Integers, within: float) -> int:
+    """The place of the simplest layout that is predicted within so much of the best."""
+    near = predicted <= predicted.min() * (1 + within)
+    return int(np.lexsort((predicted, effort, ~near))[0])
 
 
 def _whole(run: scores.Scored) -> bool:
@@ -189,9 +246,8 @@ def _whole(run: scores.Scored) -> bool:
 
 def _of_sweep(layouts: Sequence[Sequence[scores.Scored]]) -> dict[str, float]:
     predicted, took = scores.seconds_of(layouts)
-    near = predicted <= predicted.min() * (1 + WITHIN)
     effort = np.array([scores.effort_of(same[0]) for same in layouts])
-    chosen = int(np.lexsort((predicted, effort, ~near))[0])
+    chosen = _simplest(predicted, effort, WITHIN)
     found = np.array([shares_of(same[0]) for same in layouts]).T
     chances, regret = outcome(np.log(predicted), found, chosen)
     fastest = int(np.argmin(took))
@@ -217,13 +273,14 @@ def text(document: Mapping[str, Any]) -> str:
         )
         for pair in document["pairs"]
     ]
-    rows = [(rule, *(percent(document["rules"][kind][rule]) for kind in KINDS)) for rule in RULES]
+    kinds = document["rules"]
+    rows = [(rule, *(percent(kinds[kind][rule]) for kind in kinds)) for rule in kinds[KINDS[0]]]
     seen = document["measured"]
     ends = ", ".join(
         f"{name.replace('_', ' ')} {percent(seen[name])}" for name in seen if name != "sweeps"
     )
     return "\n".join(
-        [*table(head, lines), "", *table(("mean regret", *KINDS), rows), "",
+        [*table(head, lines), "", *table(("mean regret", *kinds), rows), "",
          f"{seen['sweeps']} measured sweeps: {ends}"]
     )  # fmt: skip
 
@@ -244,7 +301,13 @@ def main(given: Sequence[str] | None = None) -> int:
     if not pairs:
         print("doubt: no pair has a layout", file=sys.stderr)
         return 1
-    document = {"pairs": list(map(asdict, pairs)), "rules": rules(pairs), "measured": measured()}
+    found = sweeps()
+    of_sweeps = _means([regrets_of(layouts) for layouts in found])
+    document = {
+        "pairs": list(map(asdict, pairs)),
+        "rules": {**rules(pairs), f"{len(found)} measured sweeps": of_sweeps},
+        "measured": measured(found),
+    }
     if asked.json:
         asked.json.write_text(json.dumps(document, indent=2) + "\n")
     if asked.docs:

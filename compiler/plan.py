@@ -201,14 +201,20 @@ class Proof(Frozen):
     seconds: float
 
 
+#: Expected regret beyond which a choice is not settled.
+LARGE_REGRET = 0.05
+
+
 class Rival(Frozen):
     """Another way of splitting the model that may be the best: its best predicted layout, the probability
-    that one of its layouts is the best, and the share by which it is predicted worse than the chosen one.
+    that one of its layouts is the best, the share by which it is predicted worse than the chosen one, and the
+    deviation of ln(true / predicted time) between the two.
     """
 
     layout: Layout
     chance: float
     worse: float
+    spread: float
 
 
 class Doubt(Frozen):
@@ -221,6 +227,12 @@ class Doubt(Frozen):
     regret: float
     contenders: int
     rivals: tuple[Rival, ...]
+
+    @property
+    def settled(self) -> bool:
+        """Whether the expected regret is small, and no other way of splitting is more probable."""
+        most = max((rival.chance for rival in self.rivals), default=0.0)
+        return self.regret <= LARGE_REGRET and most <= self.chance_of_split
 
 
 class OtherSettings(Frozen):

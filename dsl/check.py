@@ -102,7 +102,13 @@ def _read(
     checker = Checker(report, file, scope, changes, targets, frozenset(loader.misspelt))
     _report_unknown_lets(checker)
     _sort_blocks(checker)
-    return _staged(checker, source.name, _digest(loader.texts, overrides)), file
+    job = _staged(checker, source.name, _digest(loader.texts, overrides))
+    return job and _with_overrides(job, tuple(overrides)), file
+
+
+def _with_overrides(job: Job, overrides: tuple[str, ...]) -> Job:
+    stages = tuple(_with_overrides(stage, overrides) for stage in job.stages)
+    return job.model_copy(update={"overrides": overrides, "stages": stages})
 
 
 def _staged(checker: Checker, path: str, digest: str) -> Job | None:

@@ -225,7 +225,8 @@ class Job(Frozen):
 
     A job that is trained in stages has a whole job for each in `stages`, whose `train` is the stage's and
     whose `stage` is its name; its own `train` and `goal` are those of the first. `open` has the settings that
-    are left to the search (`open_settings.py`), each of which has the first of its values.
+    are left to the search (`open_settings.py`), each of which has the first of its values. `overrides` are
+    the texts given with the file, such as "train.seq_len=4096".
     """
 
     model_config = ConfigDict(
@@ -244,6 +245,7 @@ class Job(Frozen):
     stage: str = ""
     stages: tuple["Job", ...] = ()
     open: dict[tuple[str, ...], tuple[Word, ...]] = {}
+    overrides: tuple[str, ...] = ()
 
     _spans: dict[tuple[str, ...], Span] = PrivateAttr(default_factory=dict)
     _blocks: dict[tuple[str, str], Span] = PrivateAttr(default_factory=dict)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from parc.api import cautions
 from parc.compiler.plan import Estimate, Plan
+from parc.printing.advice_text import TELL, advice, local_command
 from parc.printing.plan_json import job_json, planned_json
 from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk, seconds
@@ -39,6 +40,7 @@ def report_markdown(planned: Planned, *, timed: bool = True) -> str:
         ),
         f"## {best.target}",
         "\n".join(f"- {label}: **{value}** ({note})" for label, value, note in facts(best)),
+        *_advice(best),
         _details(
             "Where a step's time goes", _table(["part", "time", "share"], _time(best.estimate))
         ),
@@ -95,6 +97,19 @@ def _memory(found: Estimate) -> list[list[str]]:
     terms = sorted(found.fullest.memory.items(), key=lambda term: -term[1])
     rows = [[name.replace("_", " "), f"{size / GIB:.2f}"] for name, size in terms if size]
     return [*rows, ["in all", f"{found.memory_bytes / GIB:.1f}"]]
+
+
+def _advice(plan: Plan) -> Iterable[str]:
+    if said := advice(plan):
+        command = quoted(local_command(plan))
+        yield f"> {marked(said)} {TELL}; in the job's folder: {command}"
+
+
+def quoted(code: str) -> str:
+    """A line of code as Markdown shows it, between more backticks than it has in a row."""
+    longest = max(map(len, re.findall("`+", code)), default=0)
+    ticks = "`" * (longest + 1)
+    return f"{ticks} {code} {ticks}" if longest else f"{ticks}{code}{ticks}"
 
 
 def _bound(plan: Plan) -> Iterable[str]:

@@ -10,6 +10,7 @@ from parc.compiler.model.parameters import total
 from parc.compiler.plan import Estimate, Plan
 from parc.compiler.risk import band
 from parc.dsl.job import Job
+from parc.printing.advice_text import TELL, advice, local_command
 from parc.printing.plan_json import planned_json
 from parc.printing.words.layouts import layout_parts, layout_text
 from parc.printing.words.numbers import counted, duration, mfu, of_peak, risk, seconds, short
@@ -109,6 +110,9 @@ def _part(plan: Plan, number: int, timed: bool, whole: Swept | None) -> dict[str
         "choice": choice(plan),
         "doubt": doubt(plan),
         "fewer": fewer(plan).replace("`", ""),
+        "advice": advice(plan),
+        "trials": f"{TELL}; in the job's folder:",
+        "command": local_command(plan),
         "runners_up": runners_up(plan),
         "proof": proof(plan, timed),
         "binding": binding(plan),

@@ -10,6 +10,7 @@ from parc.dsl.diagnostics import Diagnostic
 from parc.dsl.job import Job
 
 from ..api import Planned, cautions
+from .advice_text import advice, local_command
 from .words.numbers import significant
 
 JsonObject = dict[str, object]
@@ -62,6 +63,7 @@ def plan_json(plan: Plan) -> JsonObject:
         "proof": rounded(proof),
         "best": plan.best and _summary(plan.best),
         "doubt": plan.doubt and _doubt(plan.doubt),
+        **_advice(plan),
         "measured": plan.measured and rounded(plan.measured.model_dump()),
         **_simulated(plan),
         "binding": list(plan.binding),
@@ -70,6 +72,13 @@ def plan_json(plan: Plan) -> JsonObject:
         **_settings(plan),
         **_fewer(plan),
     }
+
+
+def _advice(plan: Plan) -> JsonObject:
+    """Where the choice is not settled, what to do about it, with a command for the job's folder; else
+    nothing."""
+    said = advice(plan)
+    return {"advice": {"text": said, "command": local_command(plan)}} if said else {}
 
 
 def _simulated(plan: Plan) -> JsonObject:

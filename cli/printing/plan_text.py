@@ -14,6 +14,7 @@ from parc.dsl.job import Job
 
 from ..api import Planned
 from ..ranking import may_change_places, objectives, value
+from .advice_text import advice_lines
 from .choice_text import choice_text, expected_lines
 from .fewer_text import fewer_lines
 from .goodput_text import goodput_lines
@@ -38,8 +39,10 @@ def plans_text(planned: Planned) -> Text:
     """All targets, the best first, then that one in full."""
     from rich.text import Text
 
-    lines = [*_title(planned.job, planned.plans[0].layout), "", *_ranking(planned), ""]
     best = planned.plans[0]
+    lines = [*_title(planned.job, best.layout), "", *_ranking(planned), ""]
+    if advice := advice_lines(best):
+        lines += [*advice, ""]
     lines += estimate_lines(best.job, best.target, best.estimate)
     lines += choice_text(best)
     lines += fewer_lines(best)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algebra import Integers
 from ..plan import Doubt, Layout, Rival
-from ..pricing.mechanisms import LAYOUT, RUN, WAYS, Floats, drawn_errors, shares
+from ..pricing.mechanisms import LAYOUT, RUN, SPREADS, WAYS, Floats, drawn_errors, shares
 from .measured_layouts import corrections, ran
 from .sweep import PER_STEP, Swept, objectives
 
@@ -36,9 +36,9 @@ def doubt(swept: Swept, chosen: Mapping[str, int]) -> Doubt | None:
     value: Floats = np.log(swept.values[objective.quantity][rows])
     moved = corrections(swept, rows)
     cost = (value if objective.direction == "minimize" else -value) + moved
-    chances, regret = outcome(
-        cost, shares(case, columns), 0, np.where(ran(swept, rows), RUN, LAYOUT)
-    )
+    found, own = shares(case, columns), np.where(ran(swept, rows), RUN, LAYOUT)
+    chances, regret = outcome(cost, found, 0, own)
+    spreads = spreads_between(found, own)
     splits, split = np.unique([columns[name] for name in WAYS], axis=1, return_inverse=True)
     of_split = np.bincount(np.ravel(split), chances).astype(float)
     return Doubt(
@@ -47,7 +47,12 @@ def doubt(swept: Swept, chosen: Mapping[str, int]) -> Doubt | None:
         regret=regret,
         contenders=len(rows),
         rivals=tuple(
-            Rival(layout=_layout(swept, int(rows[row])), chance=chance, worse=worse)
+            Rival(
+                layout=_layout(swept, int(rows[row])),
+                chance=chance,
+                worse=worse,
+                spread=float(spreads[row]),
+            )
             for row, chance, worse in _rivals(np.ravel(split), of_split, cost)
         ),
     )
@@ -64,6 +69,13 @@ def outcome(
     best = np.argmin(true, axis=1)
     chances = np.bincount(best, minlength=len(cost)) / DRAWS
     return chances, float(np.mean(np.expm1(true[:, chosen] - true.min(axis=1))))
+
+
+def spreads_between(found: Floats, own: Floats) -> Floats:
+    """Of each layout, whose mechanisms' `shares` are a column of `found` and whose deviation beyond them is
+    its `own`: the deviation of ln(true / predicted cost) from that of the first one."""
+    apart = SPREADS[:, None] * (found - found[:, :1])
+    return np.asarray(np.sqrt((apart**2).sum(axis=0) + own**2 + own[0] ** 2))
 
 
 def contenders(swept: Swept, chosen: Mapping[str, int]) -> Integers:

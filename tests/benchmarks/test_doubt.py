@@ -11,7 +11,7 @@ from benchmarks.accuracy.report.scores import Scored
 from benchmarks.accuracy.setups.prediction import predict
 from benchmarks.accuracy.setups.setup import setup_of
 from parc.compiler.case import Case
-from parc.compiler.pricing.mechanisms import WAYS
+from parc.compiler.pricing.mechanisms import NAMES, WAYS
 from parc.compiler.search.simplicity import complexity
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, sweep
@@ -111,3 +111,28 @@ def test_documents_show_both_tables() -> None:
         "| best | 3.0 % | 5.0 % |",
         "| simplest | 2.0 % | 1.0 % |",
     ]
+
+
+def test_rules_by_doubt_take_the_least_regret_and_the_likeliest_split() -> None:
+    """The first layout is predicted best and all of its time is in a mechanism that may be far off; three
+    that split alike are hardly worse and share another."""
+    found = np.zeros((len(NAMES), 4))
+    found[3, 0] = 1.0
+    picked = doubt.by_doubt(np.log([1.0, 1.005, 1.006, 1.007]), found, np.array([0, 1, 1, 1]))
+    assert picked[doubt.LIKELIEST] == 1 and picked[doubt.LEAST_REGRET] == 1
+    apart = doubt.by_doubt(np.log([1.0, 1.2, 1.3, 1.4]), 0 * found, np.array([0, 1, 1, 1]))
+    assert set(apart.values()) == {0}
+
+
+def test_a_sweep_gives_each_rule_the_regret_of_its_layout() -> None:
+    setups = [setup_of(row(mbs=each, vpp="1")) for each in ("1", "2", "4")]
+    runs = [[Scored(each, predict(each), predict(each).seconds)] for each in setups]
+    found = doubt.regrets_of(runs)
+    assert set(found) == {*doubt.RULES, doubt.LEAST_REGRET, doubt.LIKELIEST}
+    assert found["the best predicted"] == 0.0
+
+
+def test_ways_of_splitting_are_numbered() -> None:
+    columns = {name: np.ones(3, np.int64) for name in WAYS} | {"tp": np.array([2, 1, 2])}
+    first, other, again = doubt.splits(columns)
+    assert first == again != other

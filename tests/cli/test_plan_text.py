@@ -22,8 +22,8 @@ def planned(doubt: Doubt | None) -> tuple[str, Plan]:
     return plans_text(api.Planned(found.job, (plan,))).plain, plan
 
 
-RIVAL = Rival(layout=Layout(tp=4, pp=2, dp_shard=2), chance=0.25, worse=0.013)
-PLAIN = Rival(layout=Layout(dp_shard=16), chance=0.05, worse=0.2)
+RIVAL = Rival(layout=Layout(tp=4, pp=2, dp_shard=2), chance=0.25, worse=0.013, spread=0.06)
+PLAIN = Rival(layout=Layout(dp_shard=16), chance=0.05, worse=0.2, spread=0.1)
 DOUBT = Doubt(chance=0.3, chance_of_split=0.7, regret=0.0123, contenders=9, rivals=(RIVAL, PLAIN))
 
 
@@ -49,8 +49,13 @@ def test_json_has_the_doubt_with_layouts_in_words() -> None:
         "regret": 0.0123,
         "contenders": 9,
         "rivals": [
-            {"layout": {"tp": 4, "pp": 2, "dp_shard": 2}, "chance": 0.25, "worse": 0.013},
-            {"layout": {"dp_shard": 16}, "chance": 0.05, "worse": 0.2},
+            {
+                "layout": {"tp": 4, "pp": 2, "dp_shard": 2},
+                "chance": 0.25,
+                "worse": 0.013,
+                "spread": 0.06,
+            },
+            {"layout": {"dp_shard": 16}, "chance": 0.05, "worse": 0.2, "spread": 0.1},
         ],
     }
     _, certain = planned(None)

@@ -62,6 +62,12 @@ def test_set_changes_train_or_one_stage(job: Path) -> None:
     assert (first.train.steps, long.train.steps) == (None, 7)
 
 
+def test_each_stage_keeps_the_overrides(job: Path) -> None:
+    given = ["train.learning_rate=1e-4"]
+    found = parc.load(job, given)
+    assert {each.overrides for each in (found, *found.stages)} == {tuple(given)}
+
+
 def test_set_knows_the_stages_and_their_settings(job: Path) -> None:
     with pytest.raises(JobError, match="no stage `lng` to change"):
         parc.load(job, ("stage.lng.steps=7",))

@@ -247,3 +247,10 @@ def test_an_imported_file_whose_only_fault_is_an_unknown_name(tmp_path: Path) ->
         load(path, targets=TARGETS)
     (diagnostic,) = error.value.diagnostics
     assert (diagnostic.code, diagnostic.message) == ("PAR011", "unknown name `nothing`")
+
+
+def test_a_job_keeps_the_overrides_it_was_read_with(folder: Path) -> None:
+    write("job.par", MODEL + CLUSTER + TRAIN + TARGET)
+    given = ("train.global_batch=64", "goal.within=0%")
+    assert load("job.par", given, TARGETS).overrides == given
+    assert load("job.par", targets=TARGETS).overrides == ()

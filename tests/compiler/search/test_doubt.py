@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from parc.compiler import plan
-from parc.compiler.plan import Doubt
-from parc.compiler.pricing.mechanisms import NAMES, SPREADS
+from parc.compiler.plan import LARGE_REGRET, Doubt, Layout, Rival
+from parc.compiler.pricing.mechanisms import NAMES, SPREADS, drawn_errors
 from parc.compiler.search import doubt as doubting
 from tests.support.solver_and_sweep import DENSE, TARGETS, answers, job_of, target_of
 
@@ -95,3 +95,31 @@ def test_named_chances_are_those_of_the_draws() -> None:
     found = list(doubting._rivals(split, of_split, np.log([1.0, 1.1, 1.05])))
     assert [each[:2] for each in found] == [(2, 0.6)]
     assert found[0][2] == pytest.approx(0.05)
+
+
+def test_the_spread_between_two_layouts_is_that_of_the_draws() -> None:
+    """The first and the second share a mechanism, which cancels; the third has none of it."""
+    found = np.zeros((len(NAMES), 3))
+    found[3] = [0.2, 0.2, 0.0]
+    own = np.array([0.02, 0.01, 0.02])
+    true = drawn_errors(found, 20_000, own)
+    drawn = np.std(true - true[:, :1], axis=0)
+    assert doubting.spreads_between(found, own)[1:] == pytest.approx(drawn[1:], rel=0.03)
+    assert doubting.spreads_between(found, own)[1] == pytest.approx(np.hypot(0.02, 0.01))
+
+
+@pytest.mark.parametrize(
+    ("regret", "chance", "settled"),
+    [
+        (LARGE_REGRET, 0.4, True),
+        (LARGE_REGRET + 1e-6, 0.1, False),
+        (0.01, 0.41, False),
+    ],
+)
+def test_a_choice_is_settled_by_a_small_regret_and_the_most_probable_split(
+    regret: float, chance: float, settled: bool
+) -> None:
+    rival = Rival(layout=Layout(), chance=chance, worse=0.01, spread=0.1)
+    found = Doubt(chance=0.1, chance_of_split=0.4, regret=regret, contenders=5, rivals=(rival,))
+    assert found.settled == settled
+    assert found.model_copy(update={"rivals": ()}).settled == (regret <= LARGE_REGRET)
