@@ -77,7 +77,7 @@ def estimate(job: Job, layout: Mapping[str, int | str], target: str) -> Estimate
 
     Raises `JobError` naming each rule that the layout breaks, and each value that is none.
     """
-    return compiler.estimate(job, BACKENDS[target].target, dict(layout))
+    return compiler.estimate(job, BACKENDS[target].target, layout)
 
 
 def measured(job: Job, target: str, priced: Estimate) -> Measured | None:

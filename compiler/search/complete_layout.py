@@ -61,7 +61,7 @@ def in_numbers(layout: Mapping[str, int | str]) -> dict[str, int]:
     for name, value in layout.items():
         try:
             known = VALUES.get(name, {}) if isinstance(value, str) else {}
-            found[name] = known[value] if value in known else index(value)  # type: ignore[index, arg-type]
+            found[name] = known[value] if value in known else index(value)  # type: ignore[arg-type]
         except TypeError:
             errors.append(_no_value(name, value) if name in LARGEST else _unknown(name))
     if errors:
