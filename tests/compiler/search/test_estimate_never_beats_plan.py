@@ -124,7 +124,9 @@ target megatron {{}}
 """
 
 
-@pytest.mark.parametrize(("nodes", "batch", "length"), [(12, 288, 8192), (4, 24, 32768)])
+@pytest.mark.parametrize(
+    ("nodes", "batch", "length"), [(12, 288, 2048), (12, 288, 4096), (4, 24, 32768)]
+)
 def test_micro_batches_of_three(nodes: int, batch: int, length: int) -> None:
     def steps(condition: str) -> float:
         text = LLAMA3_8B.format(nodes=nodes, batch=batch, length=length, condition=condition)
