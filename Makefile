@@ -48,7 +48,11 @@ bench: $(READY)
 
 # The same inputs each time: 2,700 for each of 22 kinds of files that are read and 23 tests of what is written, and
 # 600 jobs whose scripts bash runs.
+# 200 layouts are priced against the plan of each of 500 jobs.
 fuzz: $(READY)
+	PARC_NEVER_BEATS=all $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
+	    tests/compiler/search/test_estimate_never_beats_plan.py tests/compiler/search/test_plans_are_monotonic.py \
+	    tests/compiler/search/test_every_layout_priced.py
 	PARC_KILLS=all $(BIN)/python -m pytest tests/cli/test_killed_processes.py
 	PARC_FUZZ_INPUTS=2700 PARC_FUZZ_JOBS=50 $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
 	    tests/fuzz tests/backends/languages/test_writers.py tests/backends/test_hostile_strings.py

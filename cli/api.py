@@ -69,12 +69,13 @@ def compile(job: Job, targets: Iterable[str] | None = None) -> list[Plan]:
     return list(planned.plans)
 
 
-def estimate(job: Job, layout: Mapping[str, int], target: str) -> Estimate:
-    """What one given layout costs; degrees that it leaves out are 1 or follow from the others.
+def estimate(job: Job, layout: Mapping[str, int | str], target: str) -> Estimate:
+    """What one given layout costs, such as `{"tp": 8, "recompute": "full"}`; degrees that it leaves out are 1
+    or follow from the others.
 
-    Raises `JobError` naming each rule that the layout breaks.
+    Raises `JobError` naming each rule that the layout breaks, and each value that is none.
     """
-    return compiler.estimate(job, BACKENDS[target].target, dict(layout))
+    return compiler.estimate(job, BACKENDS[target].target, layout)
 
 
 def measured(job: Job, target: str, priced: Estimate) -> Measured | None:

@@ -40,7 +40,7 @@ def plan_all(
     return plan_all(job, targets, progress)
 
 
-def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
+def estimate(job: Job, target: Target, layout: Mapping[str, int | str]) -> Estimate:
     """The price of one layout given by its variables: `search/planning.py`, loaded when it is asked."""
     from .search.planning import estimate
 

@@ -1,11 +1,13 @@
 """A layout that gives some variables -> the cheapest that gives all, or the rules that it breaks."""
 
 from collections.abc import Mapping
+from operator import index
 
 import numpy as np
 
-from ...dsl.codes import OUT_OF_BOUNDS, UNKNOWN_NAME
+from ...dsl.codes import OUT_OF_BOUNDS, UNKNOWN_NAME, UNKNOWN_WORD, WRONG_KIND
 from ...dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from ...dsl.expression import VALUES
 from ..algebra import Integers
 from ..case import Case
 from ..codes import NO_LAYOUT
@@ -20,12 +22,13 @@ from .sweep import fits
 NAMED = tuple(derived.name for derived in DERIVATIONS if derived.named)
 
 
-def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
+def complete(case: Case, given: Mapping[str, int | str]) -> dict[str, int]:
     """All decision variables of a layout: of those that it omits, `free` ones and those whose neutral value
     the job excludes take the best feasible value; if nothing is feasible, those of the fastest layout that
-    fits into memory, or of the smallest.
+    fits into memory, or of the smallest. Values may be words of the language, such as `full`.
 
-    Raises JobError for unknown names, values out of bounds and broken rules."""
+    Raises JobError for unknown names and words, values out of bounds and broken rules."""
+    layout = in_numbers(given)
     _check_names(case, layout)
     closed = {
         each.name: NEUTRAL[each.name]
@@ -49,16 +52,36 @@ def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
     return swept.decisions(int(row))
 
 
+def in_numbers(layout: Mapping[str, int | str]) -> dict[str, int]:
+    """A layout with the number of each word. Raises JobError with all values that are neither."""
+    found, errors = {}, []
+    for name, value in layout.items():
+        try:
+            known = VALUES.get(name, {}) if isinstance(value, str) else {}
+            found[name] = known[value] if value in known else index(value)  # type: ignore[arg-type]
+        except TypeError:
+            errors.append(_no_value(name, value) if name in LARGEST else _unknown(name))
+    if errors:
+        raise JobError(errors)
+    return found
+
+
+def _no_value(name: str, value: object) -> Diagnostic:
+    words = VALUES.get(name)
+    if not words:
+        return Diagnostic(WRONG_KIND, f"`{name}` is a whole number, not `{value}`")
+    near = did_you_mean(value, words) if isinstance(value, str) else None
+    help = near or f"it is one of {', '.join(words)}"
+    return Diagnostic(UNKNOWN_WORD, f"`{name}` does not know `{value}`", help=help)
+
+
+def _unknown(name: str) -> Diagnostic:
+    help = did_you_mean(name, LARGEST) or ", ".join(LARGEST)
+    return Diagnostic(UNKNOWN_NAME, f"unknown layout variable `{name}`", help=help)
+
+
 def _check_names(case: Case, layout: Mapping[str, int]) -> None:
-    errors = [
-        Diagnostic(
-            UNKNOWN_NAME,
-            f"unknown layout variable `{name}`",
-            help=did_you_mean(name, LARGEST) or ", ".join(LARGEST),
-        )
-        for name in layout
-        if name not in LARGEST
-    ]
+    errors = [_unknown(name) for name in layout if name not in LARGEST]
     errors += [
         Diagnostic(OUT_OF_BOUNDS, f"`{name}` is {value}, below {NEUTRAL.get(name, 1)}")
         for name, value in layout.items()

@@ -173,13 +173,14 @@ def _gap(solution: Solution) -> float | None:
     return solution.bound / solution.value if solution.bound and solution.value else None
 
 
-def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
-    """The price of one layout given by its variables. Omitted variables take their neutral value; those that
-    are `free` in `variables.py` take the best feasible value, or where the constraints leave none, those of
-    the fastest layout that fits into memory, or of the smallest if none fits.
+def estimate(job: Job, target: Target, layout: Mapping[str, int | str]) -> Estimate:
+    """The price of one layout given by its variables, as numbers or in the language's words. Omitted
+    variables take their neutral value; those that are `free` in `variables.py` take the best feasible value,
+    or where the constraints leave none, those of the fastest layout that fits into memory, or of the smallest
+    if none fits.
 
-    Raises JobError with every rule of the framework that the layout breaks,
-    and for names that are not variables.
+    Raises JobError with every rule of the framework that the layout breaks, and for names that are not
+    variables and values that they do not take.
     """
     _refuse(job, target)
     case = Case(job, target)

@@ -52,6 +52,31 @@ def test_values_beyond_all_layouts_are_named(layout: dict[str, int], complaint: 
     assert complaint in str(refused.value)
 
 
+def test_words_of_the_language_are_values() -> None:
+    job = parc.load(EXAMPLES["llama3_70b"])
+    for word, number in (("none", 0), ("full", 2)):
+        found = parc.estimate(job, {"tp": 8, "pp": 4, "recompute": word}, "megatron")
+        assert found == parc.estimate(job, {"tp": 8, "pp": 4, "recompute": number}, "megatron")
+
+
+@pytest.mark.parametrize(
+    ("layout", "complaints"),
+    [
+        ({"recompute": "ful"}, ("`recompute` does not know `ful`", "did you mean `full`?")),
+        ({"recompute": "x"}, ("`recompute` does not know `x`", "none, selective, fine, full")),
+        ({"tp": "8"}, ("`tp` is a whole number, not `8`",)),
+        ({"tp": 2.5, "pp": "two"}, ("`tp` is a whole number", "`pp` is a whole number")),
+        ({"tq": "none"}, ("unknown layout variable `tq`",)),
+    ],
+)
+def test_values_that_are_none_are_named(
+    layout: dict[str, int | str], complaints: tuple[str, ...]
+) -> None:
+    with pytest.raises(JobError) as refused:
+        parc.estimate(parc.load(EXAMPLES["llama3_70b"]), layout, "megatron")
+    assert all(complaint in str(refused.value) for complaint in complaints)
+
+
 def test_the_largest_values_are_answered() -> None:
     job = parc.load(EXAMPLES["llama3_70b"])
     for name in ("tp", "pp", "vpp", "cp", "dp", "micro_batch", "recompute_layers", "nodes"):
