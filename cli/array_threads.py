@@ -1,4 +1,4 @@
-"""numpy for a command that multiplies no large matrices: loaded without the threads that would wait for some."""
+"""numpy for commands that multiply no large matrices: loaded without the threads that would wait for some."""
 
 from __future__ import annotations
 
