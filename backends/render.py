@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
 from ..compiler.plan import Plan
 
+#: Columns of a line of code in Black's form.
+COLUMNS = 88
+
 
 def load() -> None:
     """Load what writing takes; done beside the search, which waits for its solvers."""
-    import_module("black")
     import_module(f"{__package__}.languages.templates").environment()
 
 
@@ -25,6 +27,20 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     from .languages.templates import environment
 
     return environment().get_template(template).render(**values)
+
+
+def render_python(template: str, values: Mapping[str, Any]) -> str:
+    """The text of a template of Python in Black's form, which the template has whatever the values, but where
+    one of them makes a line of code too long: Black takes longer to load than all templates to fill.
+    """
+    text = render(template, values)
+    return format_python(text) if any(len(line) > COLUMNS for line in _code(text)) else text
+
+
+def _code(text: str) -> Iterator[str]:
+    """The lines outside of docstrings that are no comments."""
+    for part in text.split('"""')[::2]:
+        yield from (line for line in part.splitlines() if not line.lstrip().startswith("#"))
 
 
 def provenance(plan: Plan) -> str:

@@ -1,13 +1,15 @@
 """How long parc takes on every example, and whether its optimum is the best of all layouts.
 
-    python benchmarks/speed.py [EXAMPLE...] [--json FILE] [--repeat N]
+    python benchmarks/speed.py [EXAMPLE...] [--json FILE] [--repeat N] [--ratios]
 
-Cold is `parc compile` in a fresh interpreter, its modules compiled to bytecode as an installation leaves
-them: the best of N wall times, the best processor time, and the most memory. Warm is a second run in one
-process, cut into phases. Both count all targets of the job. Layouts per second is the exhaustive sweep on one
-core, in processor time; the optimum is solved without the sweep's help and compared with its best. Exits 1
-when an optimum differs. A missed time only fails the line that says so: a busy machine is no fault of the
-code, and processor time beside wall time shows how busy it was.
+What commands promise of their time comes first, as ratios of processor time in one run (command_times.py),
+and what a sweep of large spaces prices; `--ratios` ends there. Cold is `parc compile` in a fresh interpreter,
+its modules compiled to bytecode as an installation leaves them: the best of N wall times, the best processor
+time, and the most memory. Warm is a second run in one process, cut into phases. Both count all targets of the
+job. Layouts per second is the exhaustive sweep on one core, in processor time; the optimum is solved without
+the sweep's help and compared with its best. Exits 1 when an optimum differs. A missed time only fails the
+line that says so: a busy machine is no fault of the code, and processor time beside wall time shows how busy
+it was.
 """
 
 from __future__ import annotations
@@ -27,20 +29,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it runs by its path
+from benchmarks import command_times
+from benchmarks.command_times import ROOT, Run, compiled
+
 EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.par"))}
 PHASES = ("parse", "sweep", "solve", "emit", "total")
 #: Sweeps of a space: the fastest counts.
 SWEEPS = 3
-
-
-@dataclass(frozen=True)
-class Cold:
-    """One `parc compile` from start to end."""
-
-    wall_seconds: float
-    cpu_seconds: float
-    memory_bytes: int
+#: Examples whose spaces are so large that what a sweep takes is the price of layouts.
+LARGE = ("deepseek_v3", "llama3_405b", "mixtral_8x7b")
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Measured:
     example: str
     gpus: int
     experts: int
-    cold: Cold
+    cold: Run
     phases: dict[str, float]
     sweeps: tuple[Swept, ...]
 
@@ -110,32 +108,9 @@ LIMITS = (
     Limit("16,384 GPUs, memory", _largest, _megabytes, 400, "MB"),
     Limit("experts on 2,048 GPUs, cold", _experts, _cold_seconds, 5, "s"),
 )
-LEAST_RATE = 500_000
+LEAST_RATE = 800_000
 #: Below this many layouts the cost of a space, not of a layout, is what a sweep takes.
 MANY_LAYOUTS = 100_000
-
-
-def cold(path: Path, bytecode: Path) -> Cold:
-    """Run `parc compile` in a fresh interpreter that keeps compiled modules in `bytecode`."""
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(bytecode)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "parc", "compile", str(path), "-o", f"{folder}/out"]
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"`parc compile {path.name}` ended with {process.returncode}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Cold(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
 
 
 class Clock:
@@ -191,26 +166,45 @@ def warm(path: Path) -> dict[str, Any]:
 
 def _swept(target: str, space: Any, size: int) -> Swept:
     """Price a space again, and let the solver find its optimum without knowing the sweep's."""
-    from parc.compiler.pricing.quantities import price
     from parc.compiler.search.cp_sat_search import solve
     from parc.compiler.search.sweep import sweep
     from parc.compiler.variables import ORDER
+
+    best, solution = sweep(space).best, solve(space)
+    agrees = (best is None) == (solution is None) and all(
+        best[name] == solution.layout[name] for name in ORDER if best and solution
+    )
+    return Swept(target, size, pricing_seconds(space), agrees)
+
+
+def pricing_seconds(space: Any) -> float:
+    """Processor seconds to price all layouts of a space."""
+    from parc.compiler.pricing.quantities import price
 
     seconds = []
     for _ in range(SWEEPS):
         began = time.process_time()
         price(space.case, space.layouts)
         seconds.append(time.process_time() - began)
-    best, solution = sweep(space).best, solve(space)
-    agrees = (best is None) == (solution is None) and all(
-        best[name] == solution.layout[name] for name in ORDER if best and solution
-    )
-    return Swept(target, size, min(seconds), agrees)
+    return min(seconds)
+
+
+def large_sweeps() -> tuple[int, float]:
+    """The layouts of LARGE's spaces, and processor seconds to price them."""
+    import parc
+    from parc.backends import BACKENDS
+    from parc.compiler.case import Case
+    from parc.compiler.search.space import Space
+
+    jobs = [parc.load(EXAMPLES[example]) for example in LARGE]
+    targets = [(job, BACKENDS[spec.name].target) for job in jobs for spec in job.targets]
+    spaces = [Space(Case(job, target)) for job, target in targets]
+    return sum(space.size for space in spaces), sum(map(pricing_seconds, spaces))
 
 
 def measure(example: str, repeat: int, bytecode: Path) -> Measured:
     """Cold runs and the warm one, each in a process of its own."""
-    runs = [cold(EXAMPLES[example], bytecode) for _ in range(repeat)]
+    runs = [compiled(str(EXAMPLES[example]), bytecode) for _ in range(repeat)]
     command = [sys.executable, __file__, "--warm", example]
     text = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     found = json.loads(text)
@@ -219,7 +213,7 @@ def measure(example: str, repeat: int, bytecode: Path) -> Measured:
         example=example,
         gpus=found["gpus"],
         experts=found["experts"],
-        cold=Cold(
+        cold=Run(
             fastest.wall_seconds,
             min(run.cpu_seconds for run in runs),
             max(run.memory_bytes for run in runs),
@@ -272,11 +266,7 @@ def verdicts(found: list[Measured]) -> Iterator[str]:
         sum(getattr(it, name) for it in found) for name in ("layouts", "sweep_seconds")
     )
     if layouts >= MANY_LAYOUTS:
-        rate = layouts / seconds
-        yield _verdict(
-            rate >= LEAST_RATE,
-            f"sweep: {layouts:,} layouts at {rate:,.0f} per second and core, at least {LEAST_RATE:,}",
-        )
+        yield _rate(layouts, seconds)
     pairs = [sweep for it in found for sweep in it.sweeps]
     agreed = sum(sweep.agrees for sweep in pairs)
     yield _verdict(
@@ -285,8 +275,25 @@ def verdicts(found: list[Measured]) -> Iterator[str]:
     )
 
 
+def _rate(layouts: int, seconds: float) -> str:
+    rate = layouts / seconds
+    return _verdict(
+        rate >= LEAST_RATE,
+        f"sweep: {layouts:,} layouts at {rate:,.0f} per second and core, at least {LEAST_RATE:,}",
+    )
+
+
 def _verdict(passed: bool, text: str) -> str:
     return f"  {'PASS' if passed else 'FAIL'}  {text}"
+
+
+def ratios(bytecode: Path, repeat: int) -> list[str]:
+    """A line for each promise of a command's time, and one for the sweep."""
+    command_times.fastest(bytecode, 1)  # which compiles the modules
+    runs = command_times.fastest(bytecode, repeat)
+    loads = command_times.estimate_loads_ortools(bytecode)
+    promised = [_verdict(*each) for each in command_times.verdicts(runs, loads)]
+    return [*promised, _rate(*large_sweeps())]
 
 
 def arguments() -> Any:
@@ -294,6 +301,7 @@ def arguments() -> Any:
     parser.add_argument("example", nargs="*", metavar="EXAMPLE", help="by default all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything measured")
     parser.add_argument("--repeat", type=int, default=3, help="cold runs of each example")
+    parser.add_argument("--ratios", action="store_true", help="only what commands promise")
     parser.add_argument("--warm", action="store_true", help="only the warm run of one, as JSON")
     chosen = parser.parse_args()
     unknown = set(chosen.example) - set(EXAMPLES)
@@ -309,11 +317,15 @@ def main() -> int:
         return 0
     host = machine()
     print(" · ".join(f"{name.replace('_', ' ')} {value}" for name, value in host.items()))
-    print(HEADER)
     found = []
     with tempfile.TemporaryDirectory() as folder:
         bytecode = Path(folder)
-        cold(next(iter(EXAMPLES.values())), bytecode)
+        compiled(str(next(iter(EXAMPLES.values()))), bytecode)
+        promised = ratios(bytecode, chosen.repeat)
+        print("\n".join(promised), flush=True)
+        if chosen.ratios:
+            return 0
+        print(HEADER)
         for example in chosen.example or EXAMPLES:
             found.append(measure(example, chosen.repeat, bytecode))
             print(row(found[-1]), flush=True)
@@ -323,7 +335,7 @@ def main() -> int:
         record = {
             "machine": host,
             "examples": [asdict(it) for it in found],
-            "verdicts": [line.strip() for line in lines],
+            "verdicts": [line.strip() for line in (*promised, *lines)],
         }
         chosen.json.write_text(json.dumps(record, indent=2) + "\n")
     return 0 if all(it.agrees for it in found) else 1

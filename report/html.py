@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -31,7 +32,7 @@ def report_html(planned: Planned, *, timed: bool = True) -> str:
     """
     script = plotly_packed()
     values = page_values(planned, timed)
-    style, program = _text("report.css.j2"), _text("report.js.j2")
+    style, program = _text("report.css"), _text("report.js")
     return OURS + _environment().get_template("report.html.j2").render(
         **{**values, "data": Markup(_embedded(values["data"]))},
         style=Markup(style),
@@ -78,4 +79,5 @@ def _environment() -> Environment:
 
 
 def _text(name: str) -> str:
-    return _environment().get_template(name).render()
+    """A file that is no template: a style or a script with no values in it."""
+    return (resources.files("parc.templates") / "report" / name).read_text(encoding="utf-8")

@@ -139,11 +139,13 @@ def _by_nodes(swept: Swept) -> list[int]:
 
 
 def _points(swept: Swept, rows: Sequence[int] | Integers) -> tuple[Point, ...]:
+    chosen = np.asarray(rows, dtype=np.int64)
+    columns = swept.space.layouts
+    layouts = zip(*(column[chosen].tolist() for column in columns.values()), strict=True)
+    memory, time = (
+        column[chosen].tolist() for column in (swept.prices.memory_kib, swept.prices.step_ns)
+    )
     return tuple(
-        Point(
-            swept.layout(int(row)),
-            int(swept.prices.memory_kib[row]) * 1024,
-            int(swept.prices.step_ns[row]) / 1e9,
-        )
-        for row in rows
+        Point(dict(zip(columns, layout, strict=True)), kib * 1024, nanoseconds / 1e9)
+        for layout, kib, nanoseconds in zip(layouts, memory, time, strict=True)
     )

@@ -42,7 +42,8 @@ def page_values(planned: Planned, timed: bool) -> dict[str, Any]:
     figures = {name: figure for part in parts for name, figure in part.pop("figures").items()}
     if len(parts) > 1:
         figures["targets"] = targets(planned.plans)
-    data: Mapping[str, object] = {"planned": planned_json(planned), "figures": figures}
+    said = planned_json(planned)
+    data: Mapping[str, object] = {"planned": said, "figures": figures}
     return {
         "name": planned.job.name,
         "title": title(planned.job, planned.plans[0]),
@@ -52,8 +53,8 @@ def page_values(planned: Planned, timed: bool) -> dict[str, Any]:
         "goal": goal(planned.job),
         "refused": [(target, each.code, each.message) for target, each in planned.complaints],
         "lines": job_lines(planned.job, planned.plans),
-        "file": planned_json(planned)["job"],
-        "version": planned_json(planned)["parc"],
+        "file": said["job"],
+        "version": said["parc"],
         "data": data,
     }
 

@@ -24,10 +24,12 @@ def code(text: str) -> Python:
 
 
 def literal(value: object) -> Python:
-    """An expression of this value: a text, a number, none, or lists and tuples of such."""
-    if isinstance(value, float) and math.isinf(value):
-        return Python(f'float("{value}")')
-    return Python(writable(repr(value)))
+    """An expression of a value: a text, a number, none, or lists and tuples of such; in Black's form unless
+    a text has quotes or escapes."""
+    if isinstance(value, float):
+        return Python(f'float("{value}")') if math.isinf(value) else number(repr(value))
+    text = writable(repr(value))
+    return Python(text if '"' in text or "\\" in text else text.replace("'", '"'))
 
 
 def name(text: str) -> Python:
@@ -40,12 +42,18 @@ def name(text: str) -> Python:
 def number(text: str) -> Python:
     """A number with the digits that it was given. Raises `ValueError` for what is none."""
     float(text)
-    return Python(text.strip())
+    return Python(text.strip().replace("e+", "e"))
 
 
 def call(function: str, *given: Python, **named: object) -> Python:
     """A call with expressions, and with values by name."""
     return Python(f"{name(function)}({listing([*given, arguments(named)] if named else given)})")
+
+
+def long_call(function: str, indent: str, **named: object) -> Python:
+    """A call with values by name, a line each, in a statement that is indented by `indent`."""
+    lines = "".join(f"{indent}    {item(keyword(key, value))}\n" for key, value in named.items())
+    return Python(f"{name(function)}(\n{lines}{indent})")
 
 
 def arguments(values: Mapping[str, object]) -> Python:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
+from ..array_threads import load_numpy
 from ..printing.terminal import print_diagnostics, print_json, print_text, progress
 from .job_arguments import add_json, add_overrides, add_targets, load_jobs, output_path
 
@@ -69,6 +70,7 @@ def run(arguments: Namespace) -> int:
     from ..writing.output_folder import changes, refuse_unwritable
 
     jobs = load_jobs(arguments.job, arguments.set)
+    load_numpy()
     _refuse_equal_names(jobs)
     changes(arguments.output, {})
     if not (arguments.check or arguments.diff):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import parc
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
+from ..array_threads import load_numpy
 from .job_arguments import add_json, add_overrides, add_stage, add_targets, load_job
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def layout(text: str) -> dict[str, int]:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
+    load_numpy()
     from ..api import cautions, measured, softened, target_names
     from ..printing.plan_json import estimate_json, job_json, measured_json, warnings_json
     from ..printing.plan_text import estimate_text

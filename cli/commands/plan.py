@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from ..array_threads import load_numpy
 from .job_arguments import add_json, add_overrides, add_stage, add_targets, load_job
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments, all_stages=True)
+    load_numpy()
     if job.stages:
         return _stages(job, arguments)
     from ..api import plan_targets

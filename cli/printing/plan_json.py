@@ -150,8 +150,12 @@ def _rounded(value: object) -> object:
     if isinstance(value, dict):
         return rounded(value)
     if isinstance(value, (list, tuple)):
-        return [_rounded(item) for item in value]
+        return [each if type(each) in _EXACT else _rounded(each) for each in value]
     return value
+
+
+#: Types whose values have no digits to leave out; figures have long lists of them.
+_EXACT = frozenset((int, str, bool, type(None)))
 
 
 def _doubt(doubt: Doubt) -> JsonObject:

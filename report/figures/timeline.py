@@ -61,7 +61,7 @@ def timeline(found: Timeline) -> Json:
     """Horizontal bars in seconds of the step, a row a rank; a pass is one bar with its exchange in it."""
     kinds: dict[str, list[Bar]] = defaultdict(list)
     end = horizon(found)
-    for bar in _bars(found):
+    for bar in _bars(found, end):
         if bar.begin < end:
             kinds[bar.kind].append(bar)
     ranks = len(found.runs)
@@ -84,11 +84,13 @@ def timeline(found: Timeline) -> Json:
     )
 
 
-def _bars(found: Timeline) -> Iterator[Bar]:
-    """What each rank does, in order."""
+def _bars(found: Timeline, end: int) -> Iterator[Bar]:
+    """What each rank does, in order, until `end`."""
     for rank, runs in enumerate(found.runs):
         now = 0
         for run in runs:
+            if now >= end:
+                break
             if run.begin > now:
                 yield Bar("bubble", rank, now, run.begin)
             chunk = f", chunk {run.work.chunk}" if len(found.passes[rank]) > 1 else ""

@@ -13,7 +13,7 @@ from ...languages import json
 from ...link_words import link
 from ...release_check import of_package
 from ...released_options import releases
-from ...render import format_python, provenance, render
+from ...render import provenance, render, render_python
 from ..environment import VARIABLES, threads
 from ..options import hugging_face, options_of
 from ..target import ENTRY, TARGET
@@ -36,7 +36,7 @@ def emit(plan: Plan) -> dict[str, str]:
         ENTRY: render("deepspeed/launch.sh.j2", _launch_values(plan)),
         "deepspeed/ds_config.json": json.document(ds_config(plan)),
         "deepspeed/model.json": json.document(model_json(plan)),
-        "deepspeed/train.py": format_python(render("deepspeed/train.py.j2", _train_values(plan))),
+        "deepspeed/train.py": render_python("deepspeed/train.py.j2", _train_values(plan)),
     }
 
 

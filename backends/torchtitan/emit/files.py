@@ -10,7 +10,7 @@ from ...languages import python, toml
 from ...languages.python import Python
 from ...languages.toml import Toml
 from ...release_check import of_package
-from ...render import format_python, nodes_text, provenance, render
+from ...render import nodes_text, provenance, render, render_python
 from .. import data
 from ..models import flavor
 from ..options import options_of
@@ -52,8 +52,7 @@ def emit(plan: Plan) -> dict[str, str]:
     return {
         "torchtitan/train.toml": render("torchtitan/train.toml.j2", values),
         **{
-            f"torchtitan/{name}": format_python(render(f"torchtitan/{name}.j2", values))
-            for name in written
+            f"torchtitan/{name}": render_python(f"torchtitan/{name}.j2", values) for name in written
         },
         **shared,
     }

@@ -104,14 +104,15 @@ def _llama3(job: Job) -> Registration:
             "from torchtitan.models.llama3.model.args import RoPEScalingArgs",
         ),
         arguments_class="TransformerModelArgs",
-        arguments=_common(job) | own | {"rope_scaling_args": rope_scaling(model)},
+        arguments=_common(job) | own | {"rope_scaling_args": rope_scaling(model, indent="    ")},
         comments={"ffn_dim_multiplier": width},
         spec=_spec(job),
     )
 
 
-def rope_scaling(model: Model) -> Python:
-    """Llama 3.1's formula (models/llama3/model/model.py:62), which a factor of 1 leaves out."""
+def rope_scaling(model: Model, indent: str = "") -> Python:
+    """Llama 3.1's formula (models/llama3/model/model.py:62), which a factor of 1 leaves out; it stands in a
+    statement that is indented by `indent`."""
     if model.rope_scaling == "none":
         return python.call("RoPEScalingArgs", scaling_factor=1.0)
     values = {
@@ -120,7 +121,7 @@ def rope_scaling(model: Model) -> Python:
         "high_freq_factor": model.rope_high_freq,
         "original_max_position_embeddings": model.rope_original_positions,
     }
-    return python.call("RoPEScalingArgs", **values)
+    return python.long_call("RoPEScalingArgs", indent, **values)
 
 
 def _qwen3(job: Job) -> Registration:

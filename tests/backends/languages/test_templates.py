@@ -95,15 +95,15 @@ def test_a_forgotten_text_is_quoted_in_a_directive() -> None:
 def test_text_of_a_language_stands_as_it_is_in_code_alone() -> None:
     written = bash.code("$(true)")
     assert rendered("x.sh.j2", '{{ x }} "{{ x }}"', x=written) == '$(true) "\\$(true)"'
-    assert rendered("x.py.j2", "{{ x }}", x=written) == "'$(true)'"
+    assert rendered("x.py.j2", "{{ x }}", x=written) == '"$(true)"'
     assert rendered("x.py.j2", "{{ x }}", x=python.name("a.b")) == "a.b"
     assert rendered("x.toml.j2", "{{ x }}", x=toml.key("a")) == "a"
 
 
 def test_strings_of_a_template_are_its_text() -> None:
     assert rendered("x.py.j2", 'f(x{{ ", y" if y }})', y=True) == "f(x, y)"
-    assert rendered("x.py.j2", 'f({{ y or "z" }})', y="a") == "f('a')"
-    assert rendered("x.py.j2", 'f({{ ("a" ~ y) }})', y="b") == "f('ab')"
+    assert rendered("x.py.j2", 'f({{ y or "z" }})', y="a") == 'f("a")'
+    assert rendered("x.py.j2", 'f({{ ("a" ~ y) }})', y="b") == 'f("ab")'
 
 
 def test_what_is_missing_is_an_error() -> None:
@@ -117,7 +117,7 @@ def test_what_is_missing_is_an_error() -> None:
 
 def test_no_way_around_the_writers_in_jinja() -> None:
     text = "{% macro m() %}a;{% endmacro %}{% set block %}b;{% endset %}{{ m() }}, {{ block }}"
-    assert rendered("x.py.j2", text) == "'a;', 'b;'"
+    assert rendered("x.py.j2", text) == '"a;", "b;"'
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=str)
