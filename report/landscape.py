@@ -56,11 +56,11 @@ class Landscape:
 
 def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
     """What a plan was chosen from; None where no layout that was priced is allowed. `known` are the layouts
-    as the search priced them, where it priced them all and kept them; else they are priced again.
+    that the search kept: of a small space all, of a large one the best, which join those of the thinned one.
     """
     case = Case(plan.job, BACKENDS[plan.target].target)
-    swept, whole = (known, True) if known else _priced(case)
-    swept = _once(swept)
+    swept, whole = (known, True) if known and not known.explored else _priced(case)
+    swept = _once(swept.with_rows(known) if known and not whole else swept)
     if not swept.feasible.any():
         return None
     memory, time = swept.prices.memory_kib, swept.prices.step_ns

@@ -175,7 +175,7 @@ def _chunks(layers: int, vpp: int, moe: bool) -> tuple[Chunk, ...]:
 
 
 def _dealt(chunks: int, long: int, more: int, *end: int) -> list[int]:
-    """Layers of so many chunks, `long` of them with `more`, the others with one less; and of one at an end."""
+    """Layers of so many chunks, `long` of them with `more`, the others with one less, and of one more."""
     return [*[more] * long, *[more - 1] * (chunks - long), *end]
 
 

@@ -161,9 +161,7 @@ class TooManyBlocks(JobError):
 
 def _refuse(space: Space, most: int) -> NoReturn:
     job, target = space.case.job, space.case.target.name
-    message = (
-        f"the search of {target}'s layouts of {job.name} has over {most:,} parts to bound"
-    )
+    message = f"the search of {target}'s layouts of {job.name} has over {most:,} parts to bound"
     help = "leave fewer to search: fewer counts of nodes, or a global batch with fewer divisors"
     raise TooManyBlocks([Diagnostic(TOO_LARGE, message, job.span("cluster", "nodes"), help=help)])
 

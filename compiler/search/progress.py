@@ -47,7 +47,7 @@ class Progress:
 
     def chose_from(self, swept: Swept) -> None:
         """What the plan of a target was chosen from."""
-        if self.keeps and swept.explored is None:
+        if self.keeps:
             self.whole[swept.space.case.target.name] = swept
 
     def keeps_only(self, jobs: Iterable[Job]) -> None:

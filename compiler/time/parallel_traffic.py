@@ -41,7 +41,7 @@ def tensor(case: Case, tp: Column, tokens: Column) -> Column:
 
     Where they travel in tp pieces, overlapped with their products, the larger of one piece and of what
     outlasts the products around attention, the smaller half, is exposed (Transformer Engine, userbuffers.md:
-    ring exchange).
+    ring exchange); all of it where a group leaves its domain, whose GPUs alone share these buffers.
     """
     message = 2.0 * tokens * case.model.hidden
     seconds: Column = np.where(
@@ -52,7 +52,9 @@ def tensor(case: Case, tp: Column, tokens: Column) -> Column:
     if not case.traits.overlap.tensor_parallel:
         return seconds
     products = layers.projections(case, tp, tokens)
-    return _overlapped(case, seconds, np.maximum(seconds / np.asarray(tp), seconds - products))
+    exposed = np.maximum(seconds / np.asarray(tp), seconds - products)
+    inside = groups(case.cluster, tp, 1).inside
+    return np.where(inside, _overlapped(case, seconds, exposed), seconds)
 
 
 def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -> Column:

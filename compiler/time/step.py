@@ -38,8 +38,8 @@ EXPERT_HALVES = 2
 #: 2,304, grow by 2.7 % in the median more than priced ones, by 1.3 % with it; these alone ask for 0.0098,
 #: whole runs, fitted with the efficiencies, for this (benchmarks/data/measured_public.csv).
 STRAGGLING = 0.006
-#: Denominator of the stragglers' share of a step, kept as an integer, and the nanoseconds in which it is taken
-#: of a step, so that the product of the longest step stays below LIMIT.
+#: Denominator of the stragglers' share of a step, kept as an integer, and the nanoseconds of a step that it
+#: counts as one, so that the product of the longest step stays below LIMIT.
 STRAGGLER_PARTS, COARSE = 2**14, 2**8
 
 # --- one layer and one micro-batch ---
