@@ -118,7 +118,8 @@ class Placements:
         backward = [[(2 + recomputes) * time for time in rank] for rank in forward]
         totals = [sum(rank) * (3 + recomputes) for rank in forward]
         others = sum(totals) - max(totals)
-        chain = longest_chain(forward, backward, microbatches, group(pp, microbatches))
+        together = int(group(pp, microbatches))
+        chain = longest_chain(forward, backward, microbatches, together)
         return (chain - microbatches * max(totals)) * vpp / others if others else 1.0
 
     def _forward(self, placement: Split) -> list[list[int]]:

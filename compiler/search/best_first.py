@@ -20,7 +20,7 @@ from ..variables import DERIVED, ORDER, PLACE, SEARCHED
 from .bounds import LEVELS, Bounds, Least, first_level, levels
 from .measured_layouts import measured
 from .progress import Progress
-from .questions import BlockBounds, Question, of_plan, of_refusal
+from .questions import CONTENDERS, BlockBounds, Question, of_plan, of_refusal
 from .space import Space
 from .sweep import Explored, Swept, objectives, score, slack, sweep
 
@@ -91,6 +91,32 @@ def exists(space: Space, question: Question) -> bool:
     return search.swept is not None
 
 
+@dataclass(frozen=True)
+class Simpler:
+    """How complicated the simplest known layout is whose first objective is no worse than each of `scores`,
+    in rising order; the `last` is that of the worst layout that is kept for its rank."""
+
+    scores: Integers
+    effort: Integers
+    last: int
+
+    @classmethod
+    def of(cls, swept: Swept) -> Simpler | None:
+        rows = swept.by_objective
+        if len(rows) < CONTENDERS or measured(swept.space.case):
+            return None
+        scores = score(objectives(swept.space.case)[0], swept)[rows]
+        effort = np.minimum.accumulate(swept.effort(rows))
+        return cls(scores, effort, int(scores[CONTENDERS - 1]))
+
+    def leave(self, bounds: Integers, effort: Integers) -> Mask:
+        """Which blocks may hold a layout of a better rank, or one that is simpler than all that are known to
+        be no worse; `effort` is the least that their layouts may have."""
+        known = np.searchsorted(self.scores, bounds, side="right")
+        simplest = np.concatenate([[NONE], self.effort])[known]
+        return np.asarray((bounds <= self.last) | (effort < simplest))
+
+
 @dataclass
 class BestFirst:
     """The answers so far to questions about a space: `swept` holds the layouts that answer them, and `priced`
@@ -103,6 +129,7 @@ class BestFirst:
     _questions: list[Question] = field(default_factory=list)
     _asked: Sequence[Question] = ()
     _most: list[int] = field(default_factory=list)
+    _simpler: Simpler | None = None
     _batch: list[int] = field(default_factory=lambda: [FEWEST] * len(LEVELS))
 
     @cached_property
@@ -146,7 +173,7 @@ class BestFirst:
         blocks, bounds = found.blocks, found.least
         order = self._by_bound(bounds)
         while len(order):
-            order = order[self._needed(wanted, bounds)[order]]
+            order = order[self._needed(wanted, found)[order]]
             batch, order = np.split(order, [min(self._batch[level], self._most_blocks(level + 1))])
             self._batch[level] = min(2 * self._batch[level], MOST)
             if len(batch):
@@ -167,7 +194,7 @@ class BestFirst:
         wanted = self._by_question(found)
         order, size = self._by_bound(found.least), FEWEST
         while len(order):
-            order = order[self._needed(wanted, found.least)[order]]
+            order = order[self._needed(wanted, found)[order]]
             batch, order = np.split(order, [size])
             size = min(2 * size, MOST)
             if len(batch):
@@ -182,10 +209,10 @@ class BestFirst:
         those alone that are still asked for by the cheaper ones, time where a question is about it.
         """
         wanted = self._wanted(bounds)
-        bounds.hold(self._needed(wanted, bounds.least))
+        bounds.hold(self._needed(wanted, bounds))
         wanted = self._wanted(bounds)
         if any(question.of_time for question in self._asked):
-            bounds.time(self._needed(wanted, bounds.least))
+            bounds.time(self._needed(wanted, bounds))
             wanted = self._wanted(bounds)
         return wanted
 
@@ -193,11 +220,15 @@ class BestFirst:
         block = BlockBounds(self.space.case, bounds.blocks, bounds.least)
         return [question.may_be_met(block) for question in self._asked]
 
-    def _needed(self, wanted: Sequence[Mask], bounds: Least) -> Mask:
+    def _needed(self, wanted: Sequence[Mask], bounds: Bounds) -> Mask:
         """The blocks that some question still asks for."""
-        needed = np.zeros(len(bounds.score), dtype=bool)
+        needed = np.zeros(len(bounds.least.score), dtype=bool)
         for question, mask, most in zip(self._asked, wanted, self._most, strict=True):
-            needed |= mask & (getattr(bounds, question.of) < most)
+            value = getattr(bounds.least, question.of)
+            asked = mask & (value < most)
+            if question.keep > 1 and self._simpler is not None:
+                asked &= self._simpler.leave(value, bounds.effort)
+            needed |= asked
         return needed
 
     def _price(self, layouts: dict[str, Integers]) -> None:
@@ -220,6 +251,7 @@ class BestFirst:
 
     def _learn(self, swept: Swept) -> None:
         self._most = [limit(question, swept) for question in self._asked]
+        self._simpler = Simpler.of(swept)
 
 
 def _joined(

@@ -27,6 +27,7 @@ from .columns import rows_of
 from .goal_constraints import Totals, longest_step_ns, minimised
 from .ranges import Ranges
 from .rank_bounds import rank_times
+from .simplicity import least_complexity
 from .space import Space
 from .sweep import capacity_kib, host_capacity_kib, objectives
 
@@ -79,6 +80,8 @@ class Bounds:
         self.least = Least(np.full(count, LOWEST, dtype=np.int64), step, memory, host)
         self._whole = Ranges(space, blocks) if count <= AT_ONCE else None
         self._held, self._timed = np.zeros((2, count), dtype=bool)
+        #: The least complexity of the layouts.
+        self.effort = least_complexity(blocks)
         every = np.ones(count, dtype=bool)
         for rows, x in self._parts(every, ~every):
             both = (interval(role_memory(x, role)).low for role in (INNER[0], LAST))

@@ -53,6 +53,12 @@ PARTS: tuple[tuple[tuple[str, ...], Callable[[Columns], Integers]], ...] = (
 )
 
 
+def least_complexity(columns: Columns) -> Integers:
+    """A lower bound on the complexity of layouts of which `columns` has some of the variables."""
+    known = (effort(columns) for of, effort in PARTS if set(of) <= columns.keys())
+    return np.asarray(sum(known, np.zeros_like(columns["nodes"])))
+
+
 def complexity(columns: Columns) -> Integers:
     """The complexity of every layout; columns by variable, derived ones included."""
     return np.asarray(sum(effort(columns) for _, effort in PARTS))

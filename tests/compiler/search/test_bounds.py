@@ -72,7 +72,7 @@ def test_what_is_left_holds_every_layout_within_the_bound(name: str, target: str
     wanted = swept.feasible & (score(objectives(swept.space.case)[0], swept) <= most)
     within = {decided(swept, int(row)) for row in np.flatnonzero(wanted)}
     kept = sweep(left)
-    assert within <= {decided(kept, row) for row in range(left.size)}
+    assert within <= {decided(kept, row) for row in range(left.rows)}
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -98,9 +98,9 @@ def bubble_asked_apart(goal: str, monkeypatch: pytest.MonkeyPatch) -> bool:
     swept = swept_of("dense", "megatron", goal)
     found = []
 
-    def timed(x: Ranges) -> tuple[Range, Range]:
+    def timed(x: Ranges, times: tuple[Range, Range]) -> tuple[Range, Range]:
         found.append(x.apart)
-        return step_time(x)
+        return step_time(x, times)
 
     monkeypatch.setattr(bounds, "step_time", timed)
     least(swept.space, swept.space.join(LEVELS[0]))
