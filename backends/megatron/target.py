@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...compiler.rules.candidate_degrees import (
-    context_degrees,
     counts,
     gpu_divisors,
     micro_batches,
@@ -56,7 +55,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "tp": tp,
         "pp": pp,
         "vpp": virtual_stages(job, pp),
-        "cp": context_degrees(job),
+        "cp": degrees,
         "ep": tuple(k for k in degrees if model.experts % k == 0) if model.moe else (1,),
         "etp": tp if model.moe else (1,),
         "dp_replicate": dp,

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...compiler.model import parameters
 from ...compiler.rules.candidate_degrees import (
-    context_degrees,
     gpu_divisors,
     micro_batches,
     pipeline_degrees,
@@ -44,7 +43,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "tp": tp,
         "pp": pp,
         "vpp": virtual_stages(job, pp),
-        "cp": context_degrees(job) if family(job) in release(job).divided else (1,),
+        "cp": degrees if family(job) in release(job).divided else (1,),
         "ep": tuple(k for k in degrees if model.experts % k == 0) if model.moe else (1,),
         "etp": tp if model.moe else (1,),
         "dp_replicate": replica_degrees(job),

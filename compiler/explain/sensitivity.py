@@ -17,7 +17,7 @@ import numpy as np
 from ..algebra import Arrays, Integers, Mask, Variants
 from ..case import Case
 from ..pricing.estimate import one_row
-from ..pricing.mechanisms import MECHANISMS, NAMES, SPREADS, Floats, exposed, slowed
+from ..pricing.mechanisms import MECHANISMS, NAMES, SPREADS, Floats, slowed
 from ..pricing.quantities import Prices, price, quantities, times
 from ..search.best_first import BestFirst
 from ..search.columns import rows_of
@@ -64,7 +64,12 @@ class Error:
         return off if self.overlap else np.exp(self.sign * off)
 
     def case(self, case: Case, value: float | Floats) -> Case:
-        """The case in which the mechanism takes `value` times as long; a column where that is one."""
+        """The case in which the mechanism takes `value` times as long, or such a share more of the overlapped
+        traffic is exposed; a column where `value` is one."""
+        if self.overlap:
+            kept = (1 - case.cluster.overlap_lost) * (1 - value)
+            cluster = case.cluster.model_copy(update={"overlap_lost": 1 - kept})
+            return Case(case.job.model_copy(update={"cluster": cluster}), case.target)
         factors = [value if each.name == self.parameter else 1.0 for each in MECHANISMS]
         return slowed(case, factors)
 
@@ -85,17 +90,16 @@ class Threshold:
 
 
 def thresholds(swept: Swept, chosen: Mapping[str, int]) -> list[Threshold]:
-    """Of each mechanism both ways, and of overlap where the space is priced whole. None where the first
-    objective does not follow from time, or the choice falls as predicted: runs told otherwise."""
+    """Of each mechanism both ways, and of overlap. None where the first objective does not follow from time,
+    or the choice falls as predicted: runs told otherwise."""
     case = swept.space.case
     if objectives(case)[0].quantity not in PER_STEP:
         return []
     few = Few.of(swept, chosen)
     if not few.stands(*_times(few.case, few.columns, _errors()[0], np.zeros(1)))[0]:
         return []
-    whole = swept.explored is None
-    asked = _fitting(swept) if whole else swept
-    return [_threshold(asked, few, each) for each in _errors() if whole or not each.overlap]
+    asked = swept if swept.explored else _fitting(swept)
+    return [_threshold(asked, few, each) for each in _errors()]
 
 
 def _fitting(swept: Swept) -> Swept:
@@ -172,19 +176,9 @@ def _tolerated(case: Case, least: Integers) -> Integers:
 
 def _times(case: Case, columns: Columns, error: Error, deviations: Floats) -> Times:
     value = error.value(deviations)[:, None]
-    if not error.overlap:
-        step_ns, bubble_ns = step_time(Variants(error.case(case, value), columns))
-        shape = (len(value), len(columns["tp"]))
-        return np.broadcast_to(step_ns, shape), np.broadcast_to(bubble_ns, shape)
-    told, without = step_time(Arrays(case, columns)), step_time(Arrays(exposed(case), columns))
-    step_ns, bubble_ns = (_between(*pair, value) for pair in zip(told, without, strict=True))
-    return step_ns, bubble_ns
-
-
-def _between(told: Integers, without: Integers, share: Floats) -> Integers:
-    """Time of which a share more is exposed; never less than is predicted."""
-    more = np.maximum(np.asarray(without) - told, 0)
-    return np.asarray(told + np.rint(share * more).astype(np.int64))
+    step_ns, bubble_ns = step_time(Variants(error.case(case, value), columns))
+    shape = (len(value), len(columns["tp"]))
+    return np.broadcast_to(step_ns, shape), np.broadcast_to(bubble_ns, shape)
 
 
 def _threshold(swept: Swept, few: Few, error: Error) -> Threshold:
@@ -232,26 +226,13 @@ def _best_of_all(swept: Swept, error: Error, deviations: float) -> Columns | Non
     if swept.explored is not None:
         return _by_bounds(replace(swept.explored.space, case=error.case(swept.space.case, value)))
     case, columns = swept.space.case, swept.space.layouts
-    step_ns, bubble_ns = _whole(swept, error, value)
+    step_ns, bubble_ns = times(error.case(case, value), columns)
     prices = replace(swept.prices, step_ns=step_ns, bubble_ns=bubble_ns)
     scores, feasible = _judged(case, swept.space.one_size, columns, prices)
     if not feasible.any():
         return None
     best = int(np.argmin(np.where(feasible, scores, np.iinfo(np.int64).max)))
     return {name: column[[best]] for name, column in columns.items()}
-
-
-def _whole(swept: Swept, error: Error, value: float) -> Times:
-    """The times of all layouts at one value of an error."""
-    case, columns = swept.space.case, swept.space.layouts
-    if not error.overlap:
-        return times(error.case(case, value), columns)
-    told = swept.prices.step_ns, swept.prices.bubble_ns
-    without = times(exposed(case), columns)
-    step_ns, bubble_ns = (
-        _between(*pair, np.array(value)) for pair in zip(told, without, strict=True)
-    )
-    return step_ns, bubble_ns
 
 
 def _by_bounds(space: Space) -> Columns | None:

@@ -38,12 +38,6 @@ def replica_degrees(job: Job) -> tuple[int, ...]:
     return tuple(way for way in gpu_divisors(job) if job.train.global_batch % way == 0)
 
 
-def context_degrees(job: Job) -> tuple[int, ...]:
-    """Context-parallel degrees; each rank takes an early and a late part, which balances causal attention."""
-    tokens = job.train.seq_len
-    return tuple(way for way in gpu_divisors(job) if way == 1 or tokens % (2 * way) == 0)
-
-
 def pipeline_degrees(job: Job) -> tuple[int, ...]:
     """Pipeline degrees; the first stage may hold the embedding alone, and the last the head."""
     return tuple(way for way in gpu_divisors(job) if way <= job.model.layers + 2)

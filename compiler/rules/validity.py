@@ -108,7 +108,7 @@ def predicates(target: Target) -> tuple[Predicate, ...]:
 
 def undecided(job: Job, target: Target, columns: Mapping[str, int]) -> list[Diagnostic]:
     """A diagnostic for each variable that a target does not decide and that is not at its neutral value, and
-    for recomputation that the target, or the job's model on it, does not have."""
+    for recomputation, orders and offload that the target, or the job's model on it, does not have."""
     decided = target.domains(job)
     found = [
         Diagnostic(
@@ -119,7 +119,7 @@ def undecided(job: Job, target: Target, columns: Mapping[str, int]) -> list[Diag
         for name, neutral in NEUTRAL.items()
         if name not in decided and columns.get(name, neutral) != neutral
     ]
-    for name in ("recompute", "order"):
+    for name in ("recompute", "order", "offload"):
         value = columns.get(name, NEUTRAL[name])
         if name in decided and value not in (NEUTRAL[name], *decided[name]):
             message = f"`{name}` is never {_word(name, value)} on {target.name} for this job"

@@ -54,7 +54,8 @@ def with_reasons(swept: Swept, progress: Progress | None = None) -> Swept:
     """What was explored, with what the reasons need where no layout satisfies the goal; else as it is."""
     if swept.explored is None or swept.best is not None:
         return swept
-    search = BestFirst(swept.explored.space, swept, swept.explored.priced, progress)
+    kept = of_plan(swept.space.case)
+    search = BestFirst(swept.explored.space, swept, swept.explored.priced, progress, kept)
     for question in of_refusal(swept.space.case):
         search.answer([question])
     return search.result()

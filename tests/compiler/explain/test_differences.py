@@ -48,8 +48,6 @@ def test_overlap_falls_where_exposed_traffic_makes_another_layout_better() -> No
     assert overlap.value is not None and overlap.layout is not None
     case = Case(job, target)
     swept = sweep(Space(case))
-    told = swept.prices.step_ns
-    without = step_time(Arrays(exposed(case), swept.space.layouts))[0]
     chosen = found.plan.layout.model_dump()
     same = [swept.space.layouts[name] == chosen[name] for name in ORDER]
     (ours,) = np.flatnonzero(np.logical_and.reduce(same))

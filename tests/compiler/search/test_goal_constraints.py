@@ -11,6 +11,7 @@ from parc.compiler.pricing.estimate import one_row
 from parc.compiler.pricing.quantities import price, quantities
 from parc.compiler.rules.validity import GENERAL
 from parc.compiler.target import Predicate, holds
+from parc.compiler.variables import SEARCHED
 from parc.dsl import JobError
 from parc.dsl.expression import evaluate
 from tests.support.solver_and_sweep import (
@@ -65,7 +66,7 @@ CONDITIONS = {
     "from the right": ("require 4 <= pp", "require 64 <= pp"),
     "chain": ("require 2 <= tp <= 4", "require 5 <= tp < 8"),
     "set": ("require tp in {2, 3}", "require tp in {3, 5, 7}"),
-    "set of none": ("require tp not in {1, 8}", "require tp not in {1, 2, 4, 8}"),
+    "set of none": ("require tp not in {1, 8}", "require tp not in {1, 2, 4, 8, 16}"),
     "range": ("require pp in 3..4", "require pp in 20..40"),
     "word": ("require recompute == full", "require offload == all"),
     "words": ("require recompute in {selective, full}", "require offload in {all}"),
@@ -83,7 +84,7 @@ CONDITIONS = {
     "forbid words": ("forbid recompute == none", "forbid recompute in {none, selective, full}"),
     "and": ("require tp == 2 and pp == 2", "require tp == 2 and dp == 16"),
     "or": ("require tp == 3 or pp == 4", "require tp == 3 or pp == 64"),
-    "not": ("require not tp == 1", "require not tp <= 8"),
+    "not": ("require not tp == 1", "require not tp <= 16"),
     "forbid or": ("forbid tp == 1 or pp == 1", "forbid tp > 1 or tp == 1"),
     "product": ("require tp * pp == 8", "require tp * pp == 6 and tp * cp == 6"),
     "sum": ("require tp + pp >= 9", "require tp + pp + cp == 47"),
@@ -132,7 +133,7 @@ CONDITIONS = {
     "experts": ("require ep == 4 and etp == 2", "require ep == 3"),
     "shards in replicas": ("require dp_replicate == 2", "require dp_replicate == 3"),
     "offload": ("require offload == all", "require offload == all and zero == 1"),
-    "hpz": ("require hpz > 1", "require hpz == 2"),
+    "hpz": ("require hpz > 1", "require hpz == 16"),
 }
 #: Forms that need another target than Megatron-LM, or another model than a dense one.
 PARTS: dict[str, Parts] = {
@@ -146,7 +147,9 @@ every_form = pytest.mark.parametrize("form", CONDITIONS)
 
 
 def values_of(found: Answers) -> dict[str, npt.NDArray[np.float64]]:
-    columns = one_row(found.case, found.layout)
+    """What the solver's layout has in the solver's placement of it."""
+    assert found.solution is not None
+    columns = one_row(found.case, {name: found.solution.layout[name] for name in SEARCHED})
     return {**columns, **quantities(found.case, columns, price(found.case, columns))}
 
 
@@ -308,9 +311,12 @@ def test_what_cannot_be_posted_is_refused(clause: str, code: str) -> None:
 
 
 def test_a_condition_of_too_many_variables_is_refused() -> None:
+    """With so wide a margin bounds leave the solver most layouts."""
     names = "tp * pp * vpp * cp * dp_shard * micro_batch * microbatches * recompute_layers * zero"
     job = job_of(
-        f"require {names} < 1000", model={**DENSE, "layers": 24}, cluster={"nodes": "1..16"}
+        f"within = 90%\nrequire {names} < 1000",
+        model={**DENSE, "layers": 24},
+        cluster={"nodes": "1..16"},
     )
     with pytest.raises(JobError) as error:
         plan(job, target_of(job))
