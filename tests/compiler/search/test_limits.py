@@ -11,6 +11,7 @@ import parc.compiler.search.cp_sat_search
 from parc.api import Planned
 from parc.compiler import plan
 from parc.compiler.plan import Plan
+from parc.compiler.search import best_first
 from parc.compiler.search.cp_sat_run import run
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.job import Job
@@ -93,12 +94,19 @@ def test_a_search_without_memory_leaves_the_best_unproven(monkeypatch: pytest.Mo
 
 
 def test_a_clash_that_is_not_proven_names_all_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert complaint(job_of(TIGHT)).code == "PAR151"
+    """Where the space is priced whole the solver proves which conditions clash; otherwise bounds do."""
+    bounded = complaint(job_of(TIGHT))
+    assert bounded.code == "PAR151" and "step_time <= 1 ms" in bounded.message
     monkeypatch.setattr(parc.compiler.search.cp_sat_search, "LIMIT_SECONDS", 0.0)
+    assert complaint(job_of(TIGHT)) == bounded
+    monkeypatch.setattr(best_first, "WHOLE", 2**20)
     found = complaint(job_of(TIGHT))
     assert found.code == "PAR151"
     said = " ".join([found.message, *(note.message for note in found.notes)])
     assert all(line.removeprefix("require ") in said for line in TIGHT.splitlines()[1:])
+    monkeypatch.undo()
+    monkeypatch.setattr(best_first, "WHOLE", 2**20)
+    assert complaint(job_of(TIGHT)).message == bounded.message
 
 
 def test_too_many_layouts_for_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
