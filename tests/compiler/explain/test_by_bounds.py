@@ -14,7 +14,10 @@ SMALL: Parts = {
     "cluster": {"nodes": 1, "gpus_per_node": 2},
     "train": {"seq_len": 1024, "global_batch": 4, "steps": 1000},
 }
-GOALS = ("maximize mfu\nrequire memory <= 5 GiB\nforbid micro_batch == 2",)
+GOALS = (
+    "maximize mfu\nrequire memory <= 5 GiB\nforbid micro_batch == 2",
+    "maximize mfu\nwithin = 0%\nrequire memory <= 3 GiB\nrequire micro_batch == 1",
+)
 
 
 def explained(job: Job) -> Explanation:
@@ -41,7 +44,7 @@ def test_blocks_explain_as_a_sweep_does(goal: str, monkeypatch: pytest.MonkeyPat
     for one, other in zip(parts.alternatives, whole.alternatives, strict=True):
         assert (one.decision, one.value, one.why) == (other.decision, other.value, other.why)
         assert (one.best and one.best.value) == (other.best and other.best.value)
-    falls = {(each.error, each.value is None) for each in whole.thresholds}
-    assert {(each.error, each.value is None) for each in parts.thresholds} == {
-        each for each in falls if not each[0].overlap
-    }
+    assert [(each.error, each.value, each.layout) for each in parts.thresholds] == [
+        (each.error, each.value, each.layout) for each in whole.thresholds
+    ]
+    assert {each.error.overlap for each in parts.thresholds} == {False, True}
