@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -100,9 +100,8 @@ class Placements:
 
     def split(self, pp: int, vpp: int, place: int) -> Split:
         """A placement by its number."""
-        if not place:
-            return split(self.model, pp, vpp, self.v_shaped)
-        return ranks_of(self.model, dealt(self.totals(pp, vpp)[place - 1].ranks(pp), vpp), pp)
+        totals = self.totals(pp, vpp)[place - 1] if place else None
+        return placed(self.model, self.v_shaped, pp, vpp, totals)
 
     def bubble(self, pp: int, vpp: int, place: int, microbatches: int, recomputes: bool) -> float:
         """The time of a step in 1F1B beside the passes of its slowest rank, over the vpp-th part of what the
@@ -110,24 +109,10 @@ class Placements:
         forward passes are `recomputed`."""
         key = pp, vpp, place, microbatches, recomputes
         if key not in self._bubbles:
-            self._bubbles[key] = self._bubble(*key) if pp > 1 else 1.0
+            ranks = self.totals(pp, vpp)[place - 1] if place else None
+            args = self.model, self.v_shaped, pp, vpp, ranks, microbatches, recomputes
+            self._bubbles[key] = bubble(*args) if pp > 1 else 1.0
         return self._bubbles[key]
-
-    def _bubble(self, pp: int, vpp: int, place: int, microbatches: int, recomputes: bool) -> float:
-        forward = self._forward(self.split(pp, vpp, place))
-        backward = [[(2 + recomputes) * time for time in rank] for rank in forward]
-        totals = [sum(rank) * (3 + recomputes) for rank in forward]
-        others = sum(totals) - max(totals)
-        together = int(group(pp, microbatches))
-        chain = longest_chain(forward, backward, microbatches, together)
-        return (chain - microbatches * max(totals)) * vpp / others if others else 1.0
-
-    def _forward(self, placement: Split) -> list[list[int]]:
-        """Forward passes by rank and chunk, in parts of a layer."""
-        weight = round(LAYER * dense_weight(self.model))
-        times = [[dense * weight + moe * LAYER for dense, moe in rank] for rank in placement.blocks]
-        times[0 if placement.v_shaped else -1][-1] += round(LAYER * head_weight(self.model))
-        return times
 
     def number(self, pp: int, vpp: int, counts: Sequence[int]) -> int:
         """The placement that has these layers in its chunks, in model order; 0 where none has."""
@@ -187,6 +172,41 @@ class Placements:
 
     def _leads(self, totals: Totals, pp: int, vpp: int) -> bool:
         return totals.first // vpp >= self.leading
+
+
+def placed(model: Model, v_shaped: bool, pp: int, vpp: int, totals: Totals | None) -> Split:
+    """The placement of these totals, the even one of None."""
+    if totals is None:
+        return split(model, pp, vpp, v_shaped)
+    return ranks_of(model, dealt(totals.ranks(pp), vpp), pp)
+
+
+@lru_cache(maxsize=2**14)
+def bubble(
+    model: Model,
+    v_shaped: bool,
+    pp: int,
+    vpp: int,
+    totals: Totals | None,
+    microbatches: int,
+    recomputes: bool,
+) -> float:
+    """`Placements.bubble` of a pipeline; targets with the same model share it."""
+    forward = _forward(model, placed(model, v_shaped, pp, vpp, totals))
+    backward = [[(2 + recomputes) * time for time in rank] for rank in forward]
+    slots = [sum(rank) * (3 + recomputes) for rank in forward]
+    others = sum(slots) - max(slots)
+    together = int(group(pp, microbatches))
+    chain = longest_chain(forward, backward, microbatches, together)
+    return (chain - microbatches * max(slots)) * vpp / others if others else 1.0
+
+
+def _forward(model: Model, placement: Split) -> list[list[int]]:
+    """Forward passes by rank and chunk, in parts of a layer."""
+    weight = round(LAYER * dense_weight(model))
+    times = [[dense * weight + moe * LAYER for dense, moe in rank] for rank in placement.blocks]
+    times[0 if placement.v_shaped else -1][-1] += round(LAYER * head_weight(model))
+    return times
 
 
 def dealt(totals: tuple[int, ...], vpp: int) -> tuple[int, ...]:

@@ -108,7 +108,8 @@ def predicates(target: Target) -> tuple[Predicate, ...]:
 
 def undecided(job: Job, target: Target, columns: Mapping[str, int]) -> list[Diagnostic]:
     """A diagnostic for each variable that a target does not decide and that is not at its neutral value, and
-    for recomputation, orders and offload that the target, or the job's model on it, does not have."""
+    for recomputation, orders and offload that the target, or the job's model on it, does not have.
+    """
     decided = target.domains(job)
     found = [
         Diagnostic(

@@ -16,6 +16,7 @@ from ..case import LIKELY_TO_FIT
 from ..memory.peak import host_memory, peak_memory
 from ..time.step import step_time
 from ..variables import BRANCHING, DERIVED, ORDER, SEARCHED
+from . import cp_sat_library
 from .bounds import narrowed
 from .cp_sat_algebra import CpSatAlgebra
 from .cp_sat_run import Run, Steps, finish, run
@@ -74,6 +75,7 @@ class Search:
     """
 
     def __init__(self, space: Space, explain: bool = False):
+        cp_sat_library.load()
         from ortools.sat.python import cp_model
 
         self.began = time.perf_counter()

@@ -12,11 +12,11 @@ from parc.compiler.case import Case
 from parc.compiler.explain.against import against
 from parc.compiler.explain.conditions import limit_of
 from parc.compiler.explain.explaining import explain
-from parc.compiler.pricing.mechanisms import exposed
+from parc.compiler.pricing.estimate import decisions
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import sweep
 from parc.compiler.time.step import step_time
-from parc.compiler.variables import ORDER
+from parc.compiler.variables import SEARCHED
 from tests.support.solver_and_sweep import job_of, target_of
 
 LIMITS = {
@@ -40,25 +40,28 @@ def test_what_a_condition_limits(clause: str) -> None:
 
 
 def test_overlap_falls_where_exposed_traffic_makes_another_layout_better() -> None:
-    """The times of all layouts at the claimed share, from those with and without any overlap."""
+    """The steps of all layouts where so much more of what overlaps is exposed."""
     job = job_of("maximize mfu\nwithin = 0%\nforbid recompute == full\nrequire micro_batch == 1")
     target = target_of(job)
     found = explain(plan(job, target), target)
     (overlap,) = (each for each in found.thresholds if each.error.overlap)
     assert overlap.value is not None and overlap.layout is not None
-    case = Case(job, target)
-    swept = sweep(Space(case))
-    chosen = found.plan.layout.model_dump()
-    same = [swept.space.layouts[name] == chosen[name] for name in ORDER]
+    swept = sweep(Space(Case(job, target)))
+    chosen = decisions(swept.space.case, found.plan.estimate)
+    same = [swept.space.layouts[name] == chosen[name] for name in SEARCHED]
     (ours,) = np.flatnonzero(np.logical_and.reduce(same))
     rows = np.flatnonzero(swept.feasible)
 
-    def behind(share: float) -> float:
-        steps = told + share * np.maximum(without - told, 0)
-        return float(steps[ours] - steps[rows].min())
+    def behind(share: float) -> int:
+        lost = 1 - (1 - job.cluster.overlap_lost) * (1 - share)
+        cluster = job.cluster.model_copy(update={"overlap_lost": lost})
+        exposing = Case(job.model_copy(update={"cluster": cluster}), target)
+        steps = step_time(Arrays(exposing, swept.space.layouts))[0]
+        return int(steps[ours] - steps[rows].min())
 
-    assert behind(overlap.before) <= 1.0 < behind(overlap.value) + 1.0
-    assert behind(overlap.farthest) > 1.0
+    assert behind(0.0) == 0
+    assert behind(overlap.before) == 0 < behind(overlap.value)
+    assert behind(overlap.farthest) > 0
 
 
 def test_terms_of_a_difference_add_up_to_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -22,8 +23,8 @@ from parc.printing.plan_json import plan_json
 from parc.report.choice import choice
 from tests.support.paths import ROOT
 
-#: Seven chunks on sixteen ranks, of two layers and of one, are predicted best.
-UNEVEN = "goal.require=vpp <= 7"
+#: A goal within whose margin of the best layout are others, of other pipelines.
+MARGIN = "goal.within=2%"
 
 
 def job_of(name: str, *sets: str) -> Job:
@@ -41,31 +42,71 @@ def seconds(plan: Plan, estimate: Estimate) -> float:
     return found
 
 
-def test_a_layout_that_closed_forms_flatter_loses_to_one_as_good() -> None:
-    plan = megatron("llama3_405b", UNEVEN, "goal.within=2%")
+def words(lines: Iterable[str]) -> str:
+    return " ".join(" ".join(lines).split())
+
+
+@pytest.fixture
+def flattered(monkeypatch: pytest.MonkeyPatch) -> Callable[[Plan, float], None]:
+    """Has the layout of a plan simulated as so many times as long as it is, and others as they are."""
+
+    def flatter(plan: Plan, factor: float) -> None:
+        def simulated(case: Case, estimate: Estimate) -> float | None:
+            found = simulated_seconds(case, estimate)
+            longer = factor if estimate.layout == plan.layout else 1.0
+            return found and longer * found
+
+        monkeypatch.setattr("parc.compiler.search.finalists.simulated_seconds", simulated)
+
+    return flatter
+
+
+@pytest.mark.parametrize("target", ["megatron", "torchtitan"])
+@pytest.mark.parametrize("name", ["llama3_405b", "llama3_70b"])
+@pytest.mark.parametrize("sets", [(), ("goal.require=vpp in {5, 6, 7}",)], ids=["free", "uneven"])
+def test_closed_forms_flatter_no_chosen_layout(
+    name: str, target: str, sets: tuple[str, ...]
+) -> None:
+    """Unequal chunks, of Llama 3's 126 layers on 16 ranks, are predicted up to 1 % too long, not too short."""
+    (plan,) = plan_targets(job_of(name, *sets), [target]).plans
     found = plan.simulated
-    assert found is not None and found.instead is not None
-    assert (found.instead.pp, found.instead.vpp) == (16, 7) and plan.layout.pp == 32
-    lost = parc.estimate(plan.job, found.instead.model_dump(exclude={"nodes"}), "megatron")
-    assert lost.step_seconds < plan.estimate.step_seconds < 1.02 * lost.step_seconds
+    assert found is not None and found.instead is None
+    assert -0.01 < found.step_seconds / plan.estimate.step_seconds - 1 <= FLATTERED
+
+
+def test_a_layout_that_closed_forms_flatter_loses_to_one_as_good(
+    flattered: Callable[[Plan, float], None],
+) -> None:
+    own = megatron("llama3_405b", MARGIN)
+    flattered(own, 1.05)
+    plan = megatron("llama3_405b", MARGIN)
+    found = plan.simulated
+    assert found is not None and found.instead == own.layout != plan.layout
+    lost = own.estimate
+    assert plan.estimate.step_seconds < 1.02 * lost.step_seconds
     assert found.step_seconds == seconds(plan, plan.estimate)
-    assert found.instead_seconds == seconds(plan, lost) > 1.02 * found.step_seconds
-    said = " ".join(" ".join(choice_text(plan)).split())
-    assert "simulated pass by pass tp 8 · pp 16 · vpp 7" in said and "3.3% longer" in said
-    text = explanation_text(explain(plan, BACKENDS["megatron"].target))
-    text = " ".join(text.split())
-    assert "1.5% worse as predicted: simulated, " in text and "takes 3.3% longer" in text
+    assert found.instead_seconds == 1.05 * seconds(plan, lost) > 1.02 * found.step_seconds
+    longer = f"{found.instead_seconds / found.step_seconds - 1:.1%} longer"
+    said = words(choice_text(plan))
+    assert f"simulated pass by pass tp 8 · pp 16 · vpp {own.layout.vpp}" in said and longer in said
+    text = words([explanation_text(explain(plan, BACKENDS["megatron"].target))])
+    assert "as predicted: simulated, " in text and f"takes {longer}" in text
     shown = plan_json(plan)["simulated"]
-    assert isinstance(shown, dict) and shown["instead"]["vpp"] == 7
+    assert isinstance(shown, dict) and shown["instead"]["vpp"] == own.layout.vpp
 
 
-def test_a_layout_stays_that_is_simulated_as_good() -> None:
-    """Six chunks are simulated half a per cent faster than seven, within the goal's margin."""
-    plan = megatron("llama3_405b", UNEVEN)
+def test_a_layout_stays_that_is_simulated_as_good(
+    flattered: Callable[[Plan, float], None],
+) -> None:
+    """Others are simulated faster, within the goal's margin."""
+    own = megatron("llama3_405b", MARGIN)
+    flattered(own, 1.01)
+    plan = megatron("llama3_405b", MARGIN)
     found = plan.simulated
-    assert found is not None and found.instead is None and plan.layout.vpp == 7
+    assert found is not None and found.instead is None and plan.layout == own.layout
+    assert found.step_seconds == 1.01 * seconds(plan, plan.estimate)
     assert found.step_seconds > (1 + FLATTERED) * plan.estimate.step_seconds
-    assert "passes simulated one by one" in " ".join(" ".join(choice_text(plan)).split())
+    assert "passes simulated one by one" in words(choice_text(plan))
     assert "Simulated one by one a step takes" in choice(plan)
 
 
