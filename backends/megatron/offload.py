@@ -6,11 +6,17 @@ Its sources are read at megatron-core 0.19.2: core/optimizer/cpu_offloading/hybr
 from collections.abc import Sequence
 from typing import Any
 
+from ...compiler.model import parameters
 from ...compiler.target import Predicate
+from ...dsl.expression import names
 from ...dsl.job import Job
 from .options import options_of
 from .quantized_weights import KEPT
 
+#: Optimizer states, divided over all GPUs, that the search may move by itself: a part in so many of a GPU's
+#: memory. Below it other layouts and recomputation find room, and no measured run tells what Megatron-LM's
+#: update on a host takes: its price is that of DeepSpeed's.
+WORTHWHILE = 4
 #: fp32 main weights and Adam's two moments; core/optimizer/optimizer_config.py:431 has no other optimizer.
 STATE_BYTES = 12.0
 #: Pinned copies of the gradients in fp32 (hybrid_optimizer.py:108), beside the states.
@@ -18,10 +24,14 @@ GRADIENT_BYTES = 4.0
 
 
 def levels(job: Job) -> Sequence[int]:
-    """0, and 1 where the optimizer can be moved. No measured run tells what its update on a host takes: its
-    price is that of DeepSpeed's."""
+    """0, and 1 where moving the optimizer frees memory that counts, or a condition speaks of it; `estimate`
+    refuses what is not among them."""
+    gpus = job.cluster.nodes[-1] * job.cluster.gpus_per_node
+    share = STATE_BYTES * parameters.total(job.model, seq_len=job.train.seq_len) / gpus
+    asked = any("offload" in names(each.expression) for each in job.goal.constraints)
+    worthwhile = asked or share >= job.cluster.gpu.memory / WORTHWHILE
     able = job.train.optimizer == "adam" and options_of(job).moment_dtype == "fp32"
-    return (0, 1) if able else (0,)
+    return (0, 1) if able and worthwhile else (0,)
 
 
 def _takes_the_weights(job: Job, offload: Any) -> Any:

@@ -12,6 +12,7 @@ from ..search.complete_layout import complete
 from ..search.questions import Question
 from ..search.sweep import Swept
 from ..target import Target
+from ..variables import PLACE
 from .answers import Best, ask, best_at, condition, loss, only, priced, quantity_of
 from .conditions import Binding, bindings
 from .difference import Difference, difference
@@ -65,7 +66,7 @@ def explain(found: Plan, target: Target, known: Swept | None = None) -> Explanat
 
 
 def _margin(swept: Swept, chosen: Mapping[str, int], best: Best) -> float:
-    exactly = tuple(condition(name, "==", value) for name, value in chosen.items())
+    exactly = tuple(condition(name, "==", value) for name, value in chosen.items() if name != PLACE)
     return loss(best.score, only(swept, Question("score", exactly)).score)
 
 

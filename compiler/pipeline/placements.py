@@ -1,7 +1,7 @@
 """A model and a pipeline -> the placements of its layers that the search chooses from.
 
-Placement 0 is the even one of `even_split.py`. The others have on each inner rank as many layers as on every
-other or one less, the shorter ranks in front, where more micro-batches are in flight; the first and the last
+Placement 0 is the even one of `even_split.py`. In the others inner ranks have as many layers as the fullest,
+or one or two less, the shorter ones in front, where more micro-batches are in flight; the first and the last
 rank have fewer, for the memory of the embedding's and for the time of the head's. For Llama 3's 126 layers on
 16 stages one of them is the published placement: a layer less on the first and the last (arXiv 2407.21783,
 3.3.2).
@@ -44,17 +44,24 @@ MOST_STAGES = 1024
 
 class Totals(NamedTuple):
     """Layers of pipeline ranks: of the first and the last, and of the `long` last inner ones `most` each, of
-    the other inner ones one less."""
+    the `shorter` first inner ones two less, of those between one less."""
 
     first: int
     most: int
     long: int
     last: int
+    shorter: int = 0
+
+    def inner(self, pp: int) -> tuple[tuple[int, int], ...]:
+        """Kinds of inner ranks in their order: how many, and layers of each."""
+        short = pp - 2 - self.long - self.shorter
+        many = ((self.shorter, self.most - 2), (short, self.most - 1), (self.long, self.most))
+        return tuple(each for each in many if each[0])
 
     def ranks(self, pp: int) -> tuple[int, ...]:
         """Layers of each rank."""
-        short = pp - 2 - self.long
-        return (self.first, *[self.most - 1] * short, *[self.most] * self.long, self.last)
+        inner = (layers for many, layers in self.inner(pp) for _ in range(many))
+        return (self.first, *inner, self.last)
 
 
 class Placements:
@@ -138,22 +145,28 @@ class Placements:
     def _others(self, pp: int, vpp: int) -> Iterator[Totals]:
         """Without the even one. Of all chunks only the model's first and last may be empty, and all leading
         dense layers are in the first."""
+        even, seen = self._even_totals(pp, vpp), set()
+        for found in self._candidates(pp, vpp):
+            ranks = found.ranks(pp)
+            enough = min(ranks[1:-1], default=vpp) >= vpp and ranks[0] // vpp >= self.leading
+            if enough and ranks != even and ranks not in seen:
+                seen.add(ranks)
+                yield found
+
+    def _candidates(self, pp: int, vpp: int) -> Iterator[Totals]:
+        """Of short inner ranks a third may give a layer more, to as many that then are long."""
         layers, inner, least = self.model.layers, pp - 2, vpp - 1
-        even = self._even_totals(pp, vpp)
         lightest, heaviest = math.floor(self._head[0]), math.ceil(self._head[1]) + 1
-        seen = set()
         for most in range(-(-layers // pp), -(-(layers + heaviest) // pp) + 2):
             for last in range(max(least, most - heaviest), max(least, most - lightest) + 1):
-                for first in range(most + self.leading, most - LESS_ON_FIRST - 1, -1):
+                for first in range(most + self.leading, max(least, most - LESS_ON_FIRST) - 1, -1):
                     long = layers - first - last - inner * (most - 1)
-                    found = (
-                        Totals(first, most, long, last) if inner else Totals(first, first, 0, last)
-                    )
-                    fits = 0 < long <= inner if inner else first + last == layers
-                    enough = first >= least and most - (long < inner) >= vpp and found not in seen
-                    if fits and enough and self._leads(found, pp, vpp) and found.ranks(pp) != even:
-                        seen.add(found)
-                        yield found
+                    if inner and 0 < long <= inner:
+                        yield Totals(first, most, long, last)
+                        more = (inner - long) // 3
+                        yield Totals(first, most, long + more, last, more)
+                    elif not inner and first + last == layers:
+                        yield Totals(first, first, 0, last)
 
     def even(self, pp: int, vpp: int) -> tuple[int, int, int, int]:
         """Layers of the chunks of the even placement, as `even_chunks.py:Runs` has them: in the first, in
@@ -169,9 +182,6 @@ class Placements:
         inner = [count + vpp * (more - 1) for count in long[1:-1]]
         ends = long[0] + (vpp - 1) * (more - 1) + first, long[-1] + (vpp - 1) * (more - 1) + last
         return (ends[0], *inner, ends[1])
-
-    def _leads(self, totals: Totals, pp: int, vpp: int) -> bool:
-        return totals.first // vpp >= self.leading
 
 
 def placed(model: Model, v_shaped: bool, pp: int, vpp: int, totals: Totals | None) -> Split:

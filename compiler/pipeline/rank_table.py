@@ -20,8 +20,8 @@ from .placements import Placements
 FIRST, LAST = "first", "last"
 INNER = ("inner1", "inner2", "inner3", "inner4")
 ROLES = (FIRST, *INNER, LAST)
-#: Kinds of inner ranks where all layers are alike: shorter and longer ones.
-ALIKE = 2
+#: Kinds of inner ranks where all layers are alike: of the most layers, of one less and of two less.
+ALIKE = 3
 #: Kinds of chunks that a rank may have, by their dense and MoE blocks: shorter and longer ones and one at an
 #: end, and in front of layers with experts dense ones, one of both, and the first.
 ALIKE_CHUNKS, KINDS_OF_CHUNKS = 3, 6
@@ -155,14 +155,10 @@ class RankTable:
         """Without a list of all ranks, of which there may be hundreds."""
         totals = self._placements.totals(pp, vpp)[place - 1]
         leading, moe = self._placements.leading, self._placements.model.moe
-        short = pp - 2 - totals.long
-        ends = ((1, short, totals.most - 1), (short + 1, pp - 2, totals.most))
-        spans = [(0, 0, totals.first), *ends, (pp - 1, pp - 1, totals.last)]
-        kinds = [
-            Kind(low, high, high - low + 1, _chunks(layers, vpp, moe))
-            for low, high, layers in spans
-            if low <= high
-        ]
+        kinds, low = list[Kind](), 0
+        for many, layers in ((1, totals.first), *totals.inner(pp), (1, totals.last)):
+            kinds.append(Kind(low, low + many - 1, many, _chunks(layers, vpp, moe)))
+            low += many
         (dense, routed), *others = sorted(kinds[0].chunks)
         chunks = ((dense + leading, routed - leading), *others) if leading else kinds[0].chunks
         return [kinds[0]._replace(chunks=chunks), *kinds[1:]]

@@ -124,7 +124,8 @@ def undecided(job: Job, target: Target, columns: Mapping[str, int]) -> list[Diag
         value = columns.get(name, NEUTRAL[name])
         if name in decided and value not in (NEUTRAL[name], *decided[name]):
             message = f"`{name}` is never {_word(name, value)} on {target.name} for this job"
-            found.append(Diagnostic(UNDECIDED, message))
+            named = f"a condition of the goal that names `{name}` has it searched"
+            found.append(Diagnostic(UNDECIDED, message, help=named if name == "offload" else None))
     return found
 
 

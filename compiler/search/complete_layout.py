@@ -13,10 +13,10 @@ from ..case import Case
 from ..codes import NO_LAYOUT
 from ..rules.validity import WORLD, broken, complaint, undecided
 from ..target import holds
-from ..variables import DECISIONS, DERIVATIONS, LARGEST, NEUTRAL, ORDER, SEARCHED, with_derived
+from ..variables import DECISIONS, DERIVATIONS, LARGEST, NEUTRAL, ORDER, with_derived
 from .best_first import explored, with_reasons
 from .space import Space
-from .sweep import fits
+from .sweep import fits, objectives, score, slack, sweep
 
 #: Derived variables that a layout may give; they must agree with the decisions.
 NAMED = tuple(derived.name for derived in DERIVATIONS if derived.named)
@@ -38,10 +38,10 @@ def complete(case: Case, given: Mapping[str, int | str]) -> dict[str, int]:
     }
     space = Space(case, {**closed, **layout})
     swept = with_reasons(explored(space))
-    if not swept.space.size:
+    if not swept.space.rows:
         raise JobError(_complaints(space, layout))
     if swept.best is not None:
-        return {name: swept.best[name] for name in SEARCHED}
+        return roomiest(case, swept.best)
     prices = swept.prices
     fit = fits(case, prices)
     row = (
@@ -78,6 +78,22 @@ def _no_value(name: str, value: object) -> Diagnostic:
 def _unknown(name: str) -> Diagnostic:
     help = did_you_mean(name, LARGEST) or ", ".join(LARGEST)
     return Diagnostic(UNKNOWN_NAME, f"unknown layout variable `{name}`", help=help)
+
+
+#: The share by which the first objective may be worse in a placement that needs less memory.
+ROOM = 0.001
+
+
+def roomiest(case: Case, decided: Mapping[str, int]) -> dict[str, int]:
+    """A layout in the placement that needs the least memory, of those that satisfy the goal about as well as
+    its best one."""
+    swept = sweep(Space(case, {name: decided[name] for name in ORDER}))
+    rows = np.flatnonzero(swept.feasible)
+    if not len(rows):
+        return dict(decided)
+    scores = score(objectives(case)[0], swept)[rows]
+    rows = rows[scores <= scores.min() + slack(case, int(scores.min()), ROOM)]
+    return swept.decisions(int(rows[np.argmin(swept.prices.memory_kib[rows])]))
 
 
 def _check_names(case: Case, layout: Mapping[str, int]) -> None:

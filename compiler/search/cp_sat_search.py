@@ -160,12 +160,12 @@ def solving(space: Space, incumbent: Incumbent | None = None) -> Steps[Solution 
     layout is proven optimal, ties are not broken again. Where no layout reaches its score, the search runs
     again without that bound.
     """
-    if not space.size:
+    if not space.rows:
         return None
     found = None
     if incumbent is not None:
         near = narrowed(space, incumbent.score + slack(space.case, incumbent.score))
-        found = (yield from optimum(Search(near), incumbent)) if near.size else None
+        found = (yield from optimum(Search(near), incumbent)) if near.rows else None
     return found or (yield from optimum(Search(space)))
 
 

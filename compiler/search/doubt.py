@@ -13,6 +13,7 @@ import numpy as np
 from ..algebra import Integers
 from ..plan import Doubt, Layout, Rival
 from ..pricing.mechanisms import LAYOUT, RUN, SPREADS, WAYS, Floats, drawn_errors, shares
+from ..variables import ORDER
 from .measured_layouts import corrections, ran
 from .sweep import PER_STEP, Swept, objectives
 
@@ -82,8 +83,8 @@ def contenders(swept: Swept, chosen: Mapping[str, int]) -> Integers:
     """The row of the chosen layout, then those of the best other predictions that may be better."""
     rows = swept.by_objective
     same = np.ones(len(rows), dtype=bool)
-    for name, value in chosen.items():
-        same &= swept.space.layouts[name][rows] == value
+    for name in ORDER:
+        same &= swept.space.layouts[name][rows] == chosen[name]
     return np.concatenate([rows[same], rows[~same]])[:CONTENDERS]
 
 

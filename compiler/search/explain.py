@@ -43,7 +43,7 @@ def no_layout(swept: Swept) -> Diagnostic:
     """The diagnostic for a priced space in which no layout satisfies the hard constraints."""
     space = swept.space
     whole = swept.explored.space if swept.explored else space
-    if not space.size:
+    if not space.rows:
         return _no_combination(whole)
     if runnable(space.case, swept.prices).any():
         given = [each for each in space.case.hard if each is not LIKELY_TO_FIT]

@@ -15,10 +15,10 @@ from ..pricing.estimate import estimate_layout
 from ..pricing.quantities import value_of
 from ..stages import refuse_stages
 from ..target import Target
-from ..variables import SEARCHED
+from ..variables import ORDER, SEARCHED
 from . import measured_layouts
 from .best_first import explored, with_reasons
-from .complete_layout import complete
+from .complete_layout import complete, roomiest
 from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
 from .doubt import doubt
@@ -91,12 +91,13 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
     ran, simulated = measured_layouts.chosen(swept), None
     if ran is None:
         taken, simulated = judged(swept, swept.placed(solution.layout) or _decisions(solution))
-        chosen, estimate = taken.decided, taken.estimate
+        chosen = roomiest(case, taken.decided)
+        estimate = placed(case, chosen)
     else:
         chosen, estimate = ran, placed(case, ran)
     ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]
-    others = [row for row in ranked if row != chosen]
-    fastest = ranked[0] if ranked[0] != chosen else None
+    others = [row for row in ranked if not _same(row, chosen)]
+    fastest = None if _same(ranked[0], chosen) else ranked[0]
     measured = measured_layouts.outcome(case, chosen, fastest or chosen)
     own_ran = measured is not None and measured.layouts > 0
     best = placed(case, fastest) if fastest else None
@@ -112,6 +113,11 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
         measured=measured,
         simulated=simulated,
     )
+
+
+def _same(layout: Mapping[str, int], other: Mapping[str, int]) -> bool:
+    """Whether two layouts differ in nothing but their placements."""
+    return all(layout[name] == other[name] for name in ORDER)
 
 
 def _decisions(solution: Solution) -> dict[str, int]:

@@ -69,6 +69,6 @@ def test_the_bubble_is_the_simulated_one(name: str, order: str, recompute: int) 
         slot = forward + backward
         simulated = length(simulate(pipeline, ORDERS[order], microbatches))
         waited = simulated - microbatches * vpp * slot
-        values = (pp, vpp, microbatches, recompute, PASSES.index(order))
+        values = (pp, vpp, 0, microbatches, recompute, PASSES.index(order))
         slots = np.ravel(bubble_slots.function(case, *(np.array([each]) for each in values)))[0]
         assert (pp - 1) * slot * slots / SHARES == pytest.approx(waited, rel=1e-3), values

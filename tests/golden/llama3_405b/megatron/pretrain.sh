@@ -3,7 +3,7 @@
 #
 # llama3_405b on 2048 nodes of 8 x h100_sxm
 # tp 8 x pp 16 x cp 2 x dp 64 = 16384 GPUs; zero 1, micro-batch 1 x 32, vpp 8, recompute none.
-# Predicted 45.4% MFU, 5.76 s per step, 57.0 of 75.2 GiB on the fullest GPU.
+# Predicted 45.7% MFU, 5.72 s per step, 57.0 of 75.2 GiB on the fullest GPU.
 #
 # On each node: NODE_RANK=<0..2047> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

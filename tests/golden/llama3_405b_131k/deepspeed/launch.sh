@@ -3,10 +3,11 @@
 #
 # llama3_405b with DeepSpeed
 # dp 128 x Ulysses 128 = 16384 GPUs, 1 micro-batch of 1 a step.
-# Predicted 2.3% MFU, 37.2 of 79.1 GiB on the fullest rank.
+# Predicted 3.3% MFU, 69.2 of 79.1 GiB on the fullest rank.
 # ZeRO 3: optimizer states, gradients and weights divided over 16384 ranks.
 # Ulysses 128: each group lies on 16 nodes: 50 GB/s a GPU between them.
-# The feed-forward half of each layer is recomputed in the backward pass.
+# hpZ 16: the backward pass gathers weights inside a node, from a second copy there.
+# Each layer is recomputed in the backward pass from its input.
 set -euo pipefail
 
 # Set by the scheduler, on every node; without one, this machine alone.

@@ -3,7 +3,7 @@
 #
 # llama3_405b_131k on 2048 nodes of 8 x h100_sxm
 # tp 8 x pp 8 x cp 16 x dp 16 = 16384 GPUs; zero 1, micro-batch 1 x 8, vpp 8, recompute full.
-# Predicted 36.8% MFU, 11.4 s per step, 74.8 of 75.2 GiB on the fullest GPU.
+# Predicted 37.3% MFU, 11.2 s per step, 74.8 of 75.2 GiB on the fullest GPU.
 #
 # On each node: NODE_RANK=<0..2047> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

@@ -3,7 +3,7 @@
 #
 # mixtral_8x7b on 8 nodes of 8 x h100_sxm
 # pp 2 x dp 32 = 64 GPUs; zero 1, micro-batch 1 x 32, vpp 3, ep 8, etp 1, recompute none.
-# Predicted 49.8% MFU, 10.6 s per step, 67.7 of 72.8 GiB on the fullest GPU.
+# Predicted 49.9% MFU, 10.6 s per step, 67.7 of 72.8 GiB on the fullest GPU.
 #
 # On each node: NODE_RANK=<0..7> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail
