@@ -58,7 +58,7 @@ def least_bubble_slots(case: Case, pp: Column, recompute: Column, order: Column)
     for index, halved in enumerate(HALVED):
         left = np.where(np.equal(recompute, 2), recomputing[index], plain[index])
         shares = np.where(np.equal(order, halved), left, shares)
-    return np.floor(SHARES * shares)
+    return np.asarray(np.floor(SHARES * shares))
 
 
 @term("1/1024", of=("pp", "vpp", PLACE, "microbatches", "recompute", "order"))

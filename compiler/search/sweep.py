@@ -180,8 +180,8 @@ def score(objective: Objective, swept: Swept) -> Integers:
 
 
 def slack(case: Case, best: int, most: float = 1.0) -> int:
-    """By how much the first objective may exceed its minimum `best` for preferences and simplicity, by a share
-    `most` of it at most. Of one that counts nodes the step's time may, on as many nodes."""
+    """By how much the first objective may exceed its minimum `best` for preferences and simplicity, at most a
+    share `most` of it. Of one that counts nodes the step's time may, on as many nodes."""
     if objectives(case)[0].quantity in COUNTED:
         best %= fewest_first(case)
     return int(abs(best) * min(case.job.goal.within, most))

@@ -67,7 +67,7 @@ def flattered(monkeypatch: pytest.MonkeyPatch) -> Callable[[Plan, float], None]:
 def test_closed_forms_flatter_no_chosen_layout(
     name: str, target: str, sets: tuple[str, ...]
 ) -> None:
-    """Unequal chunks, of Llama 3's 126 layers on 16 ranks, are predicted up to 1 % too long, not too short."""
+    """Unequal chunks, of Llama 3's 126 layers on 16 ranks, are predicted up to 1 % too long, no shorter."""
     (plan,) = plan_targets(job_of(name, *sets), [target]).plans
     found = plan.simulated
     assert found is not None and found.instead is None
