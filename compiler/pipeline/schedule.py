@@ -90,20 +90,19 @@ def bubble_slots(
     for index, halved in enumerate(HALVED):
         left = np.where(np.equal(recompute, 2), recomputing[index], plain[index])
         shares = np.where(np.equal(order, halved), left, shares)
-    found = np.asarray(passes * shares)
-    return SHARES * np.where(
-        np.equal(order, 0), _chained(case, pp, vpp, place, microbatches, recompute), found
-    )
+    like = np.broadcast_arrays(passes * shares, pp, vpp, place, microbatches, recompute, order)
+    found = like[0].copy()
+    plain = like[-1] == 0
+    found[plain] = [
+        _chained(case, *row)
+        for row in zip(*(each[plain].tolist() for each in like[1:-1]), strict=True)
+    ]
+    return SHARES * found
 
 
-def _chained(
-    case: Case, pp: Column, vpp: Column, place: Column, microbatches: Column, recompute: Column
-) -> Column:
+def _chained(case: Case, pp: int, vpp: int, place: int, microbatches: int, recompute: int) -> float:
     """The bubble of 1F1B over the vpp-th part of what the other ranks take."""
-    like = np.broadcast_arrays(pp, vpp, place, microbatches, np.equal(recompute, 2))
-    rows = zip(*(column.ravel().tolist() for column in like), strict=True)
-    found = [max(LEAST, case.placements.bubble(*row)) for row in rows]
-    return np.reshape(found, like[0].shape)
+    return max(LEAST, case.placements.bubble(pp, vpp, place, microbatches, recompute == 2))
 
 
 def _left(case: Case, recomputes: bool, pp: Column) -> tuple[float, float, Column]:

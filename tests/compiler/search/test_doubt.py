@@ -59,7 +59,7 @@ def test_a_rival_is_the_best_predicted_layout_of_its_kind() -> None:
 
 def test_the_only_layout_is_the_best() -> None:
     every = "tp == 1; require pp == 1; require cp == 1; require zero == 1; require micro_batch == 1"
-    only = f"require {every}; require dp_shard == 16; require recompute == none"
+    only = f"require {every}; require dp_shard == 16; require recompute == none; require offload == none"
     found = doubt_of(only)
     assert found == Doubt(chance=1.0, chance_of_split=1.0, regret=0.0, contenders=1, rivals=())
 
