@@ -16,6 +16,7 @@ from parc.backends import BACKENDS
 from parc.compiler.algebra import Integers, Mask
 from parc.compiler.case import Case
 from parc.compiler.plan import Plan
+from parc.compiler.search.best_first import explored
 from parc.compiler.search.columns import distinct
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, fits, sweep
@@ -59,8 +60,9 @@ def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
     that the search kept: of a small space all, of a large one the best, which join those of the thinned one.
     """
     case = Case(plan.job, BACKENDS[plan.target].target)
-    swept, whole = (known, True) if known and not known.explored else _priced(case)
-    swept = _once(swept.with_rows(known) if known and not whole else swept)
+    known = known or explored(Space(case))
+    whole = known.explored is None
+    swept = _once(known if whole else _thinned(case).with_rows(known))
     if not swept.feasible.any():
         return None
     memory, time = swept.prices.memory_kib, swept.prices.step_ns
@@ -86,18 +88,16 @@ def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
     )
 
 
-def _priced(case: Case) -> tuple[Swept, bool]:
-    """The space with prices, and whether it is all of it."""
+def _thinned(case: Case) -> Swept:
+    """Some layouts of a large space with prices, in all of their placements."""
     space = Space(case)
-    if space.has_at_most(THINNED):
-        return sweep(space), True
     columns: dict[str, Integers] = {}
     for name in ORDER:
         columns = space.extend(columns, [name])
         if (count := len(columns[name])) > THINNED:
             rows = np.linspace(0, count - 1, THINNED).astype(np.int64)
             columns = {key: column[rows] for key, column in columns.items()}
-    return sweep(replace(space, blocks=columns)), False
+    return sweep(replace(space, blocks=columns))
 
 
 def _once(swept: Swept) -> Swept:

@@ -16,6 +16,7 @@ from ..search.best_first import BestFirst, explored
 from ..search.questions import Question
 from ..search.space import Space
 from ..search.sweep import Swept, objectives, score
+from ..variables import ORDER
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def best_at(swept: Swept, row: int) -> Best:
     case = swept.space.case
     values = np.broadcast_to(swept.values[quantity_of(case)], swept.feasible.shape)
     return Best(
-        layout=swept.decisions(row),
+        layout={name: int(swept.space.layouts[name][row]) for name in ORDER},
         value=float(values[row]),
         score=int(score(objectives(case)[0], swept)[row]),
         memory_bytes=int(swept.prices.memory_kib[row]) * 1024,

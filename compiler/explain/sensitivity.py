@@ -26,7 +26,7 @@ from ..search.questions import Question
 from ..search.space import Space
 from ..search.sweep import PER_STEP, Swept, fits, objectives, runnable, satisfied, slack
 from ..time.step import step_time
-from ..variables import SEARCHED
+from ..variables import ORDER
 
 #: Deviations of an error up to which its effect is looked for: 99.7 % of a normal distribution are nearer.
 FARTHEST = 3.0
@@ -193,7 +193,7 @@ def _threshold(swept: Swept, few: Few, error: Error) -> Threshold:
     at = np.array([falls_at])
     scores, feasible = few.judged(*_times(few.case, few.columns, error, at))
     best = int(np.argmin(np.where(feasible, scores, np.iinfo(np.int64).max)[0]))
-    layout = {name: int(few.columns[name][best]) for name in SEARCHED} if feasible.any() else None
+    layout = {name: int(few.columns[name][best]) for name in ORDER} if feasible.any() else None
     return Threshold(error, farthest, before, float(error.value(at)[0]), falls_at, layout)
 
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass, fields
 from ...dsl.arrays import np
 from ..algebra import Integers
 
-ROLES = ("first", "middle", "last")
-
 
 @dataclass(frozen=True)
 class Runs:

@@ -14,7 +14,7 @@ from ..memory.peak import host_memory, peak_memory
 from ..model import flops
 from ..pipeline.rank_load import RECOMPUTED_IN_ALL
 from ..time.step import step_time
-from ..variables import FINE
+from ..variables import FINE, PLACE
 from .goodput import goodput
 
 #: Denominator of the bubble's share of a step, kept as an integer.
@@ -34,7 +34,9 @@ class Prices:
 
 
 def price(case: Case, columns: Mapping[str, Integers]) -> Prices:
-    """Price many layouts; `columns` holds every variable, derived ones included, in equally long arrays."""
+    """Price many layouts; `columns` holds every variable, derived ones included, in equally long arrays.
+    Without a placement layers are placed evenly."""
+    columns = {PLACE: np.zeros_like(columns["tp"]), **columns}
     totals = np.empty((len(fields(Prices)), *columns["tp"].shape), dtype=np.int64)
     for rows, block in Arrays(case, columns).blocks():
         found = (*step_time(block), peak_memory(block), host_memory(block))
@@ -45,6 +47,7 @@ def price(case: Case, columns: Mapping[str, Integers]) -> Prices:
 
 def times(case: Case, columns: Mapping[str, Integers]) -> tuple[Integers, Integers]:
     """The nanoseconds of `price` alone, of a step and of its bubble; memory is not looked at."""
+    columns = {PLACE: np.zeros_like(columns["tp"]), **columns}
     step_ns, bubble_ns = np.empty((2, *columns["tp"].shape), dtype=np.int64)
     for rows, block in Arrays(case, columns).blocks():
         step_ns[rows], bubble_ns[rows] = step_time(block)

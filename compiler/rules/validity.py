@@ -108,28 +108,27 @@ def predicates(target: Target) -> tuple[Predicate, ...]:
 
 def undecided(job: Job, target: Target, columns: Mapping[str, int]) -> list[Diagnostic]:
     """A diagnostic for each variable that a target does not decide and that is not at its neutral value, and
-    for recomputation, orders and offload that the target, or the job's model on it, does not have.
-    """
+    for recomputation and orders that the target, or the job's model on it, does not have."""
     decided = target.domains(job)
     found = [
         Diagnostic(
             UNDECIDED,
-            f"`{name}` is always {_word(name, neutral)} on {target.name}, "
-            f"not {_word(name, columns[name])}",
+            f"`{name}` is always {word(name, neutral)} on {target.name}, "
+            f"not {word(name, columns[name])}",
         )
         for name, neutral in NEUTRAL.items()
         if name not in decided and columns.get(name, neutral) != neutral
     ]
-    for name in ("recompute", "order", "offload"):
+    for name in ("recompute", "order"):
         value = columns.get(name, NEUTRAL[name])
         if name in decided and value not in (NEUTRAL[name], *decided[name]):
-            message = f"`{name}` is never {_word(name, value)} on {target.name} for this job"
-            named = f"a condition of the goal that names `{name}` has it searched"
-            found.append(Diagnostic(UNDECIDED, message, help=named if name == "offload" else None))
+            message = f"`{name}` is never {word(name, value)} on {target.name} for this job"
+            found.append(Diagnostic(UNDECIDED, message))
     return found
 
 
-def _word(name: str, value: int) -> str:
+def word(name: str, value: int) -> str:
+    """The value of a variable as the language writes it."""
     words = {number: word for word, number in VALUES.get(name, {}).items()}
     return words.get(value, str(value))
 

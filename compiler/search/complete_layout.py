@@ -1,6 +1,6 @@
 """A layout that gives some variables -> the cheapest that gives all, or the rules that it breaks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from operator import index
 
 import numpy as np
@@ -10,8 +10,8 @@ from ...dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from ...dsl.expression import VALUES
 from ..algebra import Integers
 from ..case import Case
-from ..codes import NO_LAYOUT
-from ..rules.validity import WORLD, broken, complaint, undecided
+from ..codes import NO_LAYOUT, UNDECIDED
+from ..rules.validity import WORLD, broken, complaint, undecided, word
 from ..target import holds
 from ..variables import DECISIONS, DERIVATIONS, LARGEST, NEUTRAL, ORDER, with_derived
 from .best_first import explored, with_reasons
@@ -94,6 +94,23 @@ def roomiest(case: Case, decided: Mapping[str, int]) -> dict[str, int]:
     scores = score(objectives(case)[0], swept)[rows]
     rows = rows[scores <= scores.min() + slack(case, int(scores.min()), ROOM)]
     return swept.decisions(int(rows[np.argmin(swept.prices.memory_kib[rows])]))
+
+
+#: What lets the search look at more values of a variable.
+MORE = {
+    "offload": "a condition of the goal that names `offload` has it searched",
+    "nodes": "`cluster.nodes` says on how many nodes the job may run",
+}
+
+
+def unsearched(case: Case, decided: Mapping[str, int]) -> Iterator[Diagnostic]:
+    """A complaint for each decision whose value no plan of the job may have."""
+    domains = Space(case).domains
+    for name in ORDER:
+        if decided[name] not in domains[name]:
+            said = word(name, decided[name])
+            message = f"`{name}` {said} is in no plan of {case.target.name} for this job"
+            yield Diagnostic(UNDECIDED, message, help=MORE.get(name))
 
 
 def _check_names(case: Case, layout: Mapping[str, int]) -> None:

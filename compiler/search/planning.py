@@ -18,7 +18,7 @@ from ..target import Target
 from ..variables import ORDER, SEARCHED
 from . import measured_layouts
 from .best_first import explored, with_reasons
-from .complete_layout import complete, roomiest
+from .complete_layout import complete, roomiest, unsearched
 from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
 from .doubt import doubt
@@ -185,12 +185,15 @@ def estimate(job: Job, target: Target, layout: Mapping[str, int | str]) -> Estim
     or where the constraints leave none, those of the fastest layout that fits into memory, or of the smallest
     if none fits.
 
-    Raises JobError with every rule of the framework that the layout breaks, and for names that are not
-    variables and values that they do not take.
+    Raises JobError with every rule of the framework that the layout breaks, for names that are not variables
+    and values that they do not take, and for values that the search does not look at.
     """
     _refuse(job, target)
     case = Case(job, target)
-    return estimate_layout(case, complete(case, layout))
+    decided = complete(case, layout)
+    if errors := list(unsearched(case, decided)):
+        raise JobError(errors)
+    return estimate_layout(case, decided)
 
 
 def _refuse(job: Job, target: Target) -> None:

@@ -16,7 +16,7 @@ from parc.compiler.algebra import Term
 from parc.compiler.memory import activations, model_states, peak
 from parc.compiler.model import flops
 from parc.compiler.pipeline import rank_load
-from parc.compiler.pipeline.even_chunks import ROLES
+from parc.compiler.pipeline.rank_table import ROLES
 from parc.compiler.pricing import mechanisms, quantities
 from parc.compiler.time import (
     collectives,

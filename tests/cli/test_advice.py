@@ -43,8 +43,8 @@ def test_readmes_example_says_what_may_be_better_and_what_to_run(
     planned = api.plan_targets(parc.load("examples/llama3_70b.par"), ["megatron"])
     doubt = planned.plans[0].doubt
     assert doubt is not None and doubt.rivals[0].chance > doubt.chance_of_split
-    head, _, _ = plans_text(planned).plain.partition("megatron, stage 0")
-    assert "Run megatron's layout (tp 8 · pp 4), but tp 4 · pp 4 · cp 2 may be" in head
+    head, _, _ = plans_text(planned).plain.partition("megatron, stage 1")
+    assert "Run megatron's layout (tp 4 · pp 8), but tp 4 · pp 4 · cp 2 may be" in head
     assert "parc trials examples/llama3_70b.par -n 3 -o trials/ --target megatron\n" in head
 
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 import parc
-from parc.compiler.plan import Plan
+from parc.backends import BACKENDS
+from parc.compiler.case import Case
+from parc.compiler.plan import Estimate, Plan
+from parc.compiler.pricing.estimate import decisions, estimate_layout
+from parc.compiler.variables import PLACE
 from tests.support.compiled_examples import EXAMPLES, compiled
+from tests.support.estimate_against_plan import admissible
 
 #: Llama 3 405B at 8,192 tokens on 16,384 GPUs (arXiv 2407.21783, table 4).
 PUBLISHED_MFU = 0.41
@@ -60,8 +65,32 @@ def test_llama3_405b_as_meta_ran_it() -> None:
     assert plan.estimate.step_seconds <= parc.estimate(job, degrees, "megatron").step_seconds
 
 
+#: Layers of Llama 3 405B's 126 on 16 stages (arXiv 2407.21783, 3.3.2): one less at both ends.
+FEWER_AT_THE_ENDS = [7, *[8] * 14, 7]
+
+
+def layers_of(found: Estimate) -> list[int]:
+    return [sum(stage.layers) for stage in found.stages]
+
+
 def test_llama3_405b_takes_a_layer_from_both_ends() -> None:
-    """126 layers on 16 stages (arXiv 2407.21783, 3.3.2)."""
+    """With a layer in each of eight chunks, as Meta interleaved it."""
     job = parc.load(EXAMPLES["llama3_405b"])
-    stages = parc.estimate(job, {"tp": 8, "pp": 16, "vpp": 1}, "megatron").stages
-    assert [sum(stage.layers) for stage in stages] == [7, *[8] * 14, 7]
+    found = parc.estimate(job, {"tp": 8, "pp": 16, "vpp": 8}, "megatron")
+    assert layers_of(found) == FEWER_AT_THE_ENDS
+
+
+def test_the_published_stages_are_searched_without_interleaving_too() -> None:
+    """They are faster, and do not fit; of those that do, the first ranks have fewer layers yet."""
+    case = Case(parc.load(EXAMPLES["llama3_405b"]), BACKENDS["megatron"].target)
+    best = parc.estimate(case.job, {"tp": 8, "pp": 16, "vpp": 1}, "megatron")
+    decided = decisions(case, best)
+    searched = [
+        estimate_layout(case, decided | {PLACE: place})
+        for place in range(case.placements.count(16, 1))
+    ]
+    (published,) = (each for each in searched if layers_of(each) == FEWER_AT_THE_ENDS)
+    assert published.step_seconds < best.step_seconds and not admissible(case, published)
+    fitting = [each for each in searched if admissible(case, each)]
+    assert best.step_seconds <= 1.001 * min(each.step_seconds for each in fitting)
+    assert layers_of(best)[0] < FEWER_AT_THE_ENDS[0]

@@ -13,12 +13,12 @@ from parc.compiler.case import Case
 from parc.compiler.plan import Layout
 from parc.compiler.rules.validity import predicates
 from parc.compiler.target import divisors, holds
-from parc.compiler.variables import DERIVED, LARGEST, NEUTRAL, ORDER, with_derived
+from parc.compiler.variables import DERIVED, LARGEST, NEUTRAL, ORDER, PLACE, with_derived
 
 Decided = dict[str, int]
 Columns = dict[str, Integers]
 #: Variables of which a target's own rules leave few values: `estimate` refuses all others.
-LISTED = ("recompute", "order")
+LISTED = ("recompute", "order", "offload")
 #: How often degrees are drawn before the batch need not divide over their replicas.
 DEALS = 12
 
@@ -36,7 +36,6 @@ def all_values(case: Case) -> dict[str, tuple[int, ...]]:
         "zero": range(LARGEST["zero"] + 1),
         "micro_batch": divisors(job.train.global_batch),
         "recompute_layers": range(job.model.layers),
-        "offload": range(LARGEST["offload"] + 1),
     }
     every |= {name: sorted({NEUTRAL[name], *case.domains.get(name, ())}) for name in LISTED}
     decided = {"nodes", *case.domains}
@@ -105,6 +104,14 @@ def every_layout(case: Case) -> Columns:
                 kept = np.broadcast_to(holds(rule, case.job, found), found[name].shape).astype(bool)
                 found = {other: column[kept] for other, column in found.items()}
     return found
+
+
+def in_every_placement(case: Case, columns: Mapping[str, Integers]) -> tuple[Columns, Integers]:
+    """Each layout in all placements of its layers, and of which row each is."""
+    counts = case.placements.counts(columns["pp"], columns["vpp"])
+    rows = np.repeat(np.arange(len(counts)), counts)
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return {**{name: column[rows] for name, column in columns.items()}, PLACE: place}, rows
 
 
 def rows_of(columns: Mapping[str, Integers], rows: Sequence[int] | Integers) -> Iterator[Decided]:

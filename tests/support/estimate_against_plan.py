@@ -8,12 +8,11 @@ import numpy as np
 
 from parc.compiler.case import Case
 from parc.compiler.plan import Estimate, Plan
-from parc.compiler.pricing.estimate import one_row
+from parc.compiler.pricing.estimate import decisions, estimate_layout, one_row
 from parc.compiler.pricing.quantities import price
-from parc.compiler.search.finalists import placed
 from parc.compiler.search.planning import estimate
 from parc.compiler.search.sweep import host_capacity_kib, objectives, satisfied
-from parc.compiler.variables import ORDER, with_derived
+from parc.compiler.variables import PLACE
 from parc.dsl import JobError
 from parc.dsl.expression import COUNTED
 
@@ -32,8 +31,8 @@ FIELDS = {
 
 def quantities_of(case: Case, found: Estimate) -> dict[str, float]:
     """Every variable and quantity that a goal may name, as the estimate says it."""
-    decided = {name: int(getattr(found.layout, name)) for name in ORDER}
-    values = {name: float(np.ravel(column)[0]) for name, column in one_row(case, decided).items()}
+    columns = one_row(case, decisions(case, found))
+    values = {name: float(np.ravel(column)[0]) for name, column in columns.items()}
     named = ("mfu", "hfu", "tokens_per_second", "cost", "bubble")
     values |= {name: getattr(found, name) for name in named}
     values |= {name: getattr(found, field) for name, field in FIELDS.items()}
@@ -48,8 +47,8 @@ def admissible(case: Case, found: Estimate) -> bool:
 
 
 def fits_host(case: Case, found: Estimate) -> bool:
-    decided = {name: np.array([getattr(found.layout, name)]) for name in ORDER}
-    return bool(price(case, with_derived(case.job, decided)).host_kib[0] <= host_capacity_kib(case))
+    columns = one_row(case, decisions(case, found))
+    return bool(price(case, columns).host_kib[0] <= host_capacity_kib(case))
 
 
 def losses(case: Case, found: Estimate) -> tuple[float, ...]:
@@ -84,6 +83,8 @@ def priced(case: Case, layout: Mapping[str, int]) -> Estimate | None:
 
 
 def quickly_priced(case: Case, decided: Mapping[str, int]) -> Estimate | None:
-    """As `priced`, of a legal layout that gives every decision."""
-    found = placed(case, decided)
-    return found if admissible(case, found) else None
+    """The best price of a legal layout that gives every decision, of all placements that meet the goal."""
+    places = range(case.placements.count(decided["pp"], decided["vpp"]))
+    found = (estimate_layout(case, {**decided, PLACE: place}) for place in places)
+    met = [each for each in found if admissible(case, each)]
+    return min(met, key=lambda each: losses(case, each), default=None)

@@ -1,4 +1,4 @@
-"""Legal layouts -> those that are likeliest to be better than a plan, with every layer in even stages."""
+"""Legal layouts -> those that are likeliest to be better than a plan, each in its best placement."""
 
 from __future__ import annotations
 
@@ -12,30 +12,34 @@ from parc.compiler.case import Case
 from parc.compiler.plan import Plan
 from parc.compiler.pricing.quantities import price, quantities
 from parc.compiler.search.sweep import capacity_kib, objectives, satisfied
-from tests.support.drawn_layouts import Decided, drawn_layouts, neighbours, rows_of
+from tests.support.drawn_layouts import (
+    Decided,
+    drawn_layouts,
+    in_every_placement,
+    neighbours,
+    rows_of,
+)
 
-#: Placed layers free at most about this share of a rank's memory.
-PLACED = 1.1
 #: Draws for each layout that is priced; most are illegal.
 TRIES = 40
 
 
 def promising(case: Case, columns: Mapping[str, Integers], count: int) -> Iterator[Decided]:
-    """The best predictions of those that nearly fit and meet the other conditions."""
+    """The best predictions of those that fit and meet the other conditions in some placement."""
     if not len(columns["tp"]):
         return
-    prices = price(case, columns)
-    values = {**columns, **quantities(case, columns, prices)}
-    values["memory"] = values["memory"] / PLACED
-    kept = prices.memory_kib <= capacity_kib(case) * PLACED
+    every, rows = in_every_placement(case, columns)
+    prices = price(case, every)
+    values = {**every, **quantities(case, every, prices)}
+    kept = prices.memory_kib <= capacity_kib(case)
     for condition in case.hard:
         kept = kept & satisfied(condition, values)
     objective = objectives(case)[0]
     sign = -1 if objective.direction == "maximize" else 1
-    score = sign * values[objective.quantity]
-    rows = np.flatnonzero(np.broadcast_to(kept, score.shape))
-    order = np.lexsort([prices.step_ns[rows], score[rows]])
-    yield from rows_of(columns, rows[order][:count])
+    score = np.broadcast_to(sign * values[objective.quantity], rows.shape)
+    met = np.flatnonzero(np.broadcast_to(kept, rows.shape))
+    order = rows[met[np.lexsort([prices.step_ns[met], score[met]])]]
+    yield from rows_of(columns, list(dict.fromkeys(order.tolist()))[:count])
 
 
 def challengers(case: Case, plan: Plan | None, seed: int, count: int) -> list[Decided]:

@@ -241,7 +241,7 @@ def test_gradients_are_all_reduced_but_at_stage_3() -> None:
 
 def test_domains_hold_what_the_rules_speak_of() -> None:
     domains = TARGET.domains(sample_job("deepspeed", nodes=(1, 2)))
-    assert domains["zero"] == (0, 1, 2, 3) and domains["hpz"] == (1, 8)
+    assert domains["zero"] == (0, 1, 2, 3) and domains["hpz"] == (1, 2, 4, 8, 16)
     assert domains["pp"] == (1, 2, 4, 8, 16) and domains["cp"] == (1, 2, 4, 8, 16)
     assert set(domains) <= set(Layout.model_fields)
 

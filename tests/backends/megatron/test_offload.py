@@ -32,10 +32,15 @@ train {{ seq_len = 4096; global_batch = 512; steps = 100; optimizer = {optimizer
 goal {{ maximize mfu; {goal} }}
 target megatron {{ }}
 """
+NAMING = TEXT.format(
+    model="llama3_8b", nodes=1, optimizer="adam", goal="require offload in {none, optimizer}"
+)
 
 
 def priced(offload: int) -> Any:
+    """Of a job whose goal names `offload`."""
     job = plan_of(layout=LAYOUT).job
+    job = job.model_copy(update={"goal": loads(NAMING, targets={"megatron": Options}).goal})
     return estimate(job, BACKEND.target, {"tp": 2, "dp_shard": 4, "zero": 1, "offload": offload})
 
 

@@ -211,9 +211,9 @@ def test_predicates_know_the_variables_and_stay_small() -> None:
 
 def test_domains_of_a_dense_job() -> None:
     found = domains(job_of())
-    assert found["tp"] == (1, 2, 4, 8)
+    assert found["tp"] == (1, 2, 4, 8, 16, 32)
     assert found["pp"] == (1, 2, 4, 8, 16, 32)
-    assert found["cp"] == (1, 2, 4)
+    assert found["cp"] == (1, 2, 4, 8, 16, 32, 64)
     assert found["ep"] == found["etp"] == (1,)
     assert found["zero"] == (0, 1, 2, 3)
     assert 64 in found["dp_shard"] and all(128 % dp == 0 for dp in found["dp_shard"])

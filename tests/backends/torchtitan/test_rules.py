@@ -242,7 +242,7 @@ def test_zero_stage_follows_from_shards_and_pipeline() -> None:
 def test_domains_hold_what_the_model_divides_by() -> None:
     dense = TARGET.domains(job_of())
     assert dense["tp"] == (1, 2, 4, 8) and dense["ep"] == dense["etp"] == (1,)
-    assert dense["cp"] == (1, 2, 4) and max(dense["pp"]) == 32 and 4 in dense["vpp"]
+    assert dense["cp"] == (1, 2, 4, 8, 16, 32, 64) and max(dense["pp"]) == 32 and 4 in dense["vpp"]
     assert TARGET.domains(job_of(QWEN3_8B))["pp"] == TARGET.domains(job_of(QWEN3_8B))["vpp"] == (1,)
     assert TARGET.domains(job_of(MIXTRAL_8X7B))["ep"] == (1, 2, 4, 8)
     assert TARGET.domains(job_of(LATENT))["tp"][-1] == 64

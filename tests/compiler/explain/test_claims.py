@@ -135,7 +135,8 @@ def limit_is_upper(constraint: Constraint) -> bool:
 
 def check_thresholds(job: Job, target: Target, found: Explanation) -> None:
     timed = [each for each in found.thresholds if not each.error.overlap]
-    for each in sampled(timed, "thresholds"):
+    overlap = [each for each in found.thresholds if each.error.overlap]
+    for each in (*sampled(timed, "thresholds"), *overlap):
         if each.value is None:
             assert stands(job, target, found, each, each.farthest), each
         else:
@@ -146,12 +147,16 @@ def check_thresholds(job: Job, target: Target, found: Explanation) -> None:
 def stands(
     job: Job, target: Target, found: Explanation, threshold: Threshold, value: float
 ) -> bool:
-    """Whether the chosen layout is as good as the best, solved again with a mechanism so much slower.
+    """Whether the chosen layout is as good as the best, solved again with a mechanism so much slower, or with
+    so much more of what overlaps exposed.
 
     On a cluster without a price nothing costs anything; with any price the same layouts are the cheapest.
     """
-    cluster = job.cluster.model_copy(update={"price": job.cluster.price or 1e-9})
-    job = job.model_copy(update={"cluster": cluster})
+    lost = job.cluster.overlap_lost
+    changed = {"price": job.cluster.price or 1e-9}
+    if threshold.error.overlap:
+        changed["overlap_lost"] = 1 - (1 - lost) * (1 - value)
+    job = job.model_copy(update={"cluster": job.cluster.model_copy(update=changed)})
     factors = [value if each.name == threshold.error.parameter else 1.0 for each in MECHANISMS]
     case = slowed(Case(job, target), factors)
     best = solved(case.job, case.target)

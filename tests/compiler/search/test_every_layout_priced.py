@@ -1,4 +1,4 @@
-"""Small jobs: the plan equals the best of every legal layout, each priced with its stages placed.
+"""Small jobs: the plan equals the best of every legal layout, each priced in all of its placements.
 
 PARC_NEVER_BEATS=all prices all layouts of 100 jobs, else of the jobs among the first that have few of them.
 """
@@ -17,7 +17,7 @@ from parc.compiler.pricing.quantities import price
 from parc.compiler.search.sweep import capacity_kib
 from parc.dsl import JobError
 from tests.support.drawn_jobs import readable_job
-from tests.support.drawn_layouts import every_layout, rows_of
+from tests.support.drawn_layouts import every_layout, in_every_placement, rows_of
 from tests.support.estimate_against_plan import (
     NO_LAYOUT,
     TOLERANCE,
@@ -32,16 +32,14 @@ WHOLE = os.environ.get("PARC_NEVER_BEATS") == "all"
 JOBS = range(100 if WHOLE else 10)
 #: Legal layouts of the jobs that are tried where not all are.
 FEW = 120
-#: Memory in even stages, in units of the GPU's, above which no placement of layers fits.
-ROOM = 2
 
 
 def brute_force(case: Case, most: int | None) -> tuple[bool, Estimate | None]:
-    """Whether there are at most so many layouts, and the best of them by their own numbers. Layouts far above
-    the GPU's memory are not placed."""
+    """Whether there are at most so many layouts that fit into a GPU, and the best of them by the numbers of
+    their own."""
     columns = every_layout(case)
-    fits = price(case, columns).memory_kib <= capacity_kib(case) * ROOM
-    rows = np.flatnonzero(fits)
+    every, of = in_every_placement(case, columns)
+    rows = np.unique(of[price(case, every).memory_kib <= capacity_kib(case)])
     if most is not None and len(rows) > most:
         return False, None
     found = [quickly_priced(case, layout) for layout in rows_of(columns, rows)]

@@ -108,7 +108,7 @@ def test_of_as_many_gpus_a_choice_has_to_be_as_fast() -> None:
 def test_a_choice_that_takes_more_nodes_is_not_taken() -> None:
     """Moments in 32 bits are preferred, and need a node more; steps on more nodes are shorter."""
     model = {**DENSE, "layers": 64, "hidden": 6144, "ffn": 24576}
-    goal = "minimize nodes; within = 20%; require zero == 1"
+    goal = "minimize nodes; within = 20%; require zero == 1; require offload == none"
     text = text_of("megatron", {"moment_dtype": "{fp32, bf16}"}, goal, model)
     found = planned(text.replace("nodes = 2", "nodes = 1..4"))
     assert isinstance(found, Plan) and found.settings == {"moment_dtype": "bf16"}
@@ -134,7 +134,8 @@ def test_a_choice_that_alone_fits_is_taken() -> None:
 
 
 def _adam(dtype: str, goal: str) -> str:
-    return text_of("megatron", {"moment_dtype": dtype}, f"{goal}; require zero == 1")
+    goal = f"{goal}; require zero == 1; require offload == none"
+    return text_of("megatron", {"moment_dtype": dtype}, goal)
 
 
 def test_where_no_choice_has_a_layout_the_preferred_one_says_why() -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from parc.api import plan_targets, step_timeline
 from parc.compiler.case import Case
-from parc.compiler.pipeline.even_split import split
-from parc.compiler.pipeline.rank_load import COMMON, EXPERTS, IN_FLIGHT, placed_load
 from parc.compiler.plan import Plan
+from parc.compiler.pricing.estimate import estimate_layout
 from parc.compiler.search.space import Space
-from parc.compiler.variables import DERIVED, ORDER
+from parc.compiler.search.sweep import sweep
+from parc.compiler.variables import PLACE
 from parc.dsl.job import Job
 from tests.support.solver_and_sweep import DENSE, LATENT, answers, read, target_of, text_of
 
@@ -49,21 +49,18 @@ def test_solver_and_sweep_agree(order: str, name: str, memory: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("order", SCHEDULES)
-def test_roles_are_the_fullest_of_their_ranks(order: str, name: str) -> None:
+def test_a_row_costs_what_all_ranks_of_its_placement_cost(order: str, name: str) -> None:
+    """By role as rank by rank: the time of the slowest, the memory of the fullest."""
     job = v_shaped(name, order=order)
-    space = Space(Case(job, target_of(job)))
-    columns = space.layouts
-    for row in np.linspace(0, space.size - 1, 40).astype(int):
-        at = {each: int(columns[each][row]) for each in (*ORDER, *DERIVED)}
-        placement, pp = split(job.model, at["pp"], 2, True), at["pp"]
-        one = {each: np.array([value]) for each, value in at.items()}
-        for role, ranks in {"first": [0], "middle": range(1, pp - 1), "last": [pp - 1]}.items():
-            loads = [placed_load(space.case, at, placement, rank) for rank in ranks or [pp - 1]]
-            found = [int(each[role](space.case, one)[0]) for each in (COMMON, EXPERTS, IN_FLIGHT)]
-            assert found == [
-                max(getattr(load, each) for load in loads)
-                for each in ("common", "experts", "flight")
-            ]
+    swept = sweep(Space(Case(job, target_of(job))))
+    columns = swept.space.layouts
+    assert not columns[PLACE].any()
+    several = np.flatnonzero(columns["pp"] > 1)
+    assert set(np.unique(columns["pp"][several])) >= {2, 4} and set(columns["vpp"][several]) == {2}
+    for row in several[np.linspace(0, len(several) - 1, 60).astype(int)]:
+        estimate = estimate_layout(swept.space.case, swept.decisions(int(row)))
+        assert round(estimate.step_seconds * 1e9) == int(swept.prices.step_ns[row])
+        assert estimate.memory_bytes == int(swept.prices.memory_kib[row]) * 1024
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -3,7 +3,7 @@
 #
 # llama3_70b on 8 nodes of 8 x h100_sxm
 # tp 4 x pp 8 x dp 2 = 64 GPUs; zero 1, micro-batch 1 x 512, recompute none.
-# Predicted 50.7% MFU, 117 s per step, 64.9 of 72.8 GiB on the fullest GPU.
+# Predicted 50.7% MFU, 117 s per step, 59.8 of 72.8 GiB on the fullest GPU.
 #
 # On each node: NODE_RANK=<0..7> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail
@@ -62,9 +62,9 @@ PARALLEL=(
     --tensor-model-parallel-size 4    # 64 heads / 4 = 16; stays on the fast link
     --sequence-parallel               # norms and residuals divided by 4 as well
     --tp-comm-overlap                 # traffic in pieces beside the products that need or make it
-    --pipeline-model-parallel-size 8  # 1 stage of 8 layers, 2 of 10, 4 of 11, 1 of 8; 512 micro-batches run through
-    --pipeline-model-parallel-layout "Et*8|(t*10|)*2(t*11|)*4t*8L"  # 1 chunk of 8 layers, 2 of 10, 4 of 11, 1 of 8
-    --use-distributed-optimizer       # optimizer states over 2 GPUs: 12.0 GiB each
+    --pipeline-model-parallel-size 8  # 1 stage of 8 layers, 1 of 9, 1 of 10, 4 of 11, 1 of 9; 512 micro-batches run through
+    --pipeline-model-parallel-layout "Et*8|t*9|t*10|(t*11|)*4t*9L"  # 1 chunk of 8 layers, 1 of 9, 1 of 10, 4 of 11, 1 of 9
+    --use-distributed-optimizer       # optimizer states over 2 GPUs: 11.0 GiB each
     --overlap-grad-reduce             # gradients of 2 GPUs summed beside the backward pass
     --overlap-param-gather            # updated weights arrive beside the forward pass
 )
