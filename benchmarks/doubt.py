@@ -1,15 +1,16 @@
-"""Whether the rule of choice and the doubt that a plan states hold: on whole spaces of layouts under drawn
-truths, and on measured sweeps.
+"""Whether the rule of choice and the doubt that a plan states hold: on spaces of layouts under drawn truths,
+and on measured sweeps.
 
     python benchmarks/doubt.py [--draws N] [--json FILE] [--docs]
 
 Every target of the examples, and of the guide's jobs (benchmarks/accuracy/guide.py), is a pair. A truth
 draws for each mechanism of compiler/pricing/mechanisms.py how much longer its time is, by its spread, and
-prices the pair's feasible layouts anew; what overlaps less, what a doubling of a degree and what a layout
-costs beyond all terms is drawn too, and in half of the truths every way of splitting costs a further 1 to 2 %
-that no term knows. The regret of a rule is how much more its layout costs than the truth's best, or than the
-fastest of a measured sweep. Of the stated doubt, `chance` is to be the share of truths in which the chosen
-layout is best, `regret` its mean regret; both without further costs.
+prices the pair's feasible layouts anew, of a large space those near the best and a sample of the others; what
+overlaps less, what a doubling of a degree and what a layout costs beyond all terms is drawn too, and in half
+of the truths every way of splitting costs a further 1 to 2 % that no term knows. The regret of a rule is how
+much more its layout costs than the truth's best, or than the fastest of a measured sweep. Of the stated
+doubt, `chance` is to be the share of truths in which the chosen layout is best, `regret` its mean regret;
+both without further costs.
 
 `--json` writes {"pairs": [...], "rules": {...}, "measured": {...}}: a pair has "job", "target", "layouts"
 (feasible ones), "stated" and "realised" (each {"chance", "regret"}), and "regret" by kind of truth and rule;
@@ -54,12 +55,14 @@ from parc.compiler.pricing.mechanisms import (
     shares,
     slowed,
 )
+from parc.compiler.search.best_first import explored
 from parc.compiler.search.doubt import RIVALS, contenders, doubt, outcome
 from parc.compiler.search.simplicity import complexity
 from parc.compiler.search.space import Space
-from parc.compiler.search.sweep import Swept, objectives, sweep
+from parc.compiler.search.sweep import Swept, objectives
 from parc.compiler.time.step import step_time
 from parc.dsl.job import WITHIN, Job
+from parc.report.landscape import thinned
 
 #: Rules of choice: the simplest layout within so much of the best predicted one.
 RULES = {
@@ -112,7 +115,9 @@ def cases() -> Iterator[tuple[str, Case]]:
 
 def judged(name: str, case: Case, draws: int) -> Pair | None:
     """None where no layout is feasible, or the goal does not follow from the time of a step."""
-    swept = sweep(Space(case))
+    swept = explored(Space(case))
+    if swept.explored is not None:
+        swept = thinned(case).with_rows(swept)
     if not len(swept.order):
         return None
     rows = swept.by_objective

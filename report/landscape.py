@@ -62,7 +62,7 @@ def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
     case = Case(plan.job, BACKENDS[plan.target].target)
     known = known or explored(Space(case))
     whole = known.explored is None
-    swept = _once(known if whole else _thinned(case).with_rows(known))
+    swept = _once(known if whole else thinned(case).with_rows(known))
     if not swept.feasible.any():
         return None
     memory, time = swept.prices.memory_kib, swept.prices.step_ns
@@ -88,7 +88,7 @@ def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
     )
 
 
-def _thinned(case: Case) -> Swept:
+def thinned(case: Case) -> Swept:
     """Some layouts of a large space with prices, in all of their placements."""
     space = Space(case)
     columns: dict[str, Integers] = {}

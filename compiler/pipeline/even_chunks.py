@@ -1,8 +1,7 @@
-"""Even placements of layers, thousands at once -> the chunks of a pipeline's ranks as groups of like ones.
+"""Even placements of layers, thousands at once -> the layers of each chunk.
 
-An even placement has at most six runs of like chunks in model order: the first, those with a layer more,
-those with a layer less, the last, and the chunk in which experts begin cuts one of them. What a rank holds
-follows from the runs alone, however many layers, ranks and chunks there are.
+An even placement has at most four runs of like chunks in model order: the first, those with a layer more,
+those with a layer less, the last.
 """
 
 from __future__ import annotations
@@ -35,13 +34,6 @@ class Runs:
         inner = chunk - 1
         layers = self.first + inner * (self.more - 1) + np.minimum(inner, self.longer)
         return np.where(chunk == 0, 0, layers)
-
-    def holding(self, layer: int) -> Integers:
-        """The chunk of a layer, where it is neither in the first nor in the last."""
-        inner = np.maximum(layer - self.first, 0)
-        longer = inner // np.maximum(self.more, 1)
-        shorter = (inner - self.longer * self.more) // np.maximum(self.more - 1, 1)
-        return np.where(longer < self.longer, longer, self.longer + shorter) + 1
 
     def column(self) -> Runs:
         """The same with an axis more, for what is asked of several chunks."""
