@@ -5,7 +5,7 @@
 For each source in turn, entries of the table of stacks that no other source uses are taken away, so that its
 framework falls back to an older entry or to the plain one; facts of kernels that it alone tells (`WITHOUT`)
 go back to what others published; and the efficiencies are fitted to the other sources. Prints its errors
-beside those of the fit to all, and how many of its runs lie in their band, whose spread comes from the other
+beside those of the values in use, and how many of its runs lie in their band, whose spread comes from the other
 sources too (`familiar_bands.py`); how true the risk to run out of memory is; and the spreads that all sources
 give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes: 0 something was
 scored, 1 nothing could be left out, 2 the file or the arguments are unusable.
@@ -103,13 +103,13 @@ def scores(errors: Floats, of_runs: Floats) -> Report:
 
 
 def report(path: Path) -> Report:
-    """Scores of every source, fitted and left out, and the medians over sources. Raises Unreadable."""
+    """Scores of every source, with the values in use and left out, and the medians over sources. Raises Unreadable."""
     descent, found = Fit(fit.PARAMETERS), fit.timed_rows(path)
     sources = fit.samples(path)
     if len(sources) < 2:
         return {"by_source": {}}
-    fitted = descent.descend(sources, descent.priors)
-    points = fit.left_out(descent, sources, fitted)
+    points = fit.left_out(descent, sources, descent.descend(sources, descent.priors))
+    used = tuple(parameter.current() for parameter in fit.PARAMETERS)
     unseen, fell_back = {}, {}
     for name in sources:
         stacks = shared_stacks(found, name)
@@ -124,9 +124,9 @@ def report(path: Path) -> Report:
     by_source = {}
     for name in sources:
         known = samples(fit.setups(found[name]))
-        used = np.array([case_of(it.setup.asked).familiarity.step_spread for it in known])
+        band = np.array([case_of(it.setup.asked).familiarity.step_spread for it in known])
         by_source[name] = {
-            "fitted": scores(descent.errors(known, fitted), used),
+            "fitted": scores(descent.errors(known, used), band),
             "left_out": scores(unseen[name].errors, of_others[name]),
             "stack": fell_back[name],
         }

@@ -20,7 +20,6 @@ from parc.dsl.model import Model
 from parc.smoke import Interpreter, Request, prepare
 from parc.smoke.layout import cuts
 from parc.smoke.model import (
-    LONG_SEQUENCE,
     OFFLOADED_LAYERS,
     PARAMETERS,
     SEQUENCE,
@@ -219,4 +218,4 @@ def test_context_parallelism_gets_sequences_that_are_cut() -> None:
     plan = sample_plan("torchtitan", options, layout=layout, train=train)
     small = shrunken(plan, BACKENDS["torchtitan"].target, Room(4, 4), options)
     assert small is not None and small.layout.cp == 2
-    assert small.job.train.seq_len == 2 * LONG_SEQUENCE
+    assert small.job.train.seq_len == 2 * SEQUENCE

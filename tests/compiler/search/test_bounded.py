@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from parc.compiler import plan
+from parc.compiler import estimate, plan
+from parc.compiler.case import Case
 from parc.compiler.plan import Plan
 from parc.compiler.search import best_first
+from parc.compiler.search.space import Space
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.job import Job
 from tests.support.solver_and_sweep import DENSE, MOE, TARGETS, Parts, job_of, target_of
@@ -87,6 +89,20 @@ def test_blocks_and_bounds_give_the_plan_of_the_whole_sweep(
     else:
         assert isinstance(found, list)
         assert [each.code for each in found] == [each.code for each in whole]
+
+
+def test_layouts_whose_stages_are_all_uneven_are_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight layers on pipelines of three stages, as 24 GPUs and a batch of 16 have them: of what the search
+    keeps no layout is in the even placement."""
+    monkeypatch.setattr(best_first, "WHOLE", 2**6)
+    job = job_of("maximize mfu", cluster={"nodes": 3})
+    case = Case(job, target_of(job))
+    kept = best_first.explored(Space(case))
+    assert kept.explored is not None and kept.feasible.all() and kept.space.size == 0
+    found = plan(job, case.target)
+    assert found.layout.pp % 3 == 0 and found.proof.status == "OPTIMAL"
+    given = {name: getattr(found.layout, name) for name in ("tp", "pp", "vpp", "cp")}
+    assert estimate(job, case.target, given).step_seconds <= found.estimate.step_seconds
 
 
 def resources(text: str, tmp_path: Path) -> tuple[int, float, float]:

@@ -113,17 +113,18 @@ def test_the_bubble_by_itself_is_bounded_apart(goal: str, monkeypatch: pytest.Mo
 
 
 def test_bounds_rule_out_most_of_a_large_space() -> None:
-    """720 nodes have 29 pipeline degrees and 48 shard groups."""
+    """45 nodes have 24 shard groups, and a pipeline of 32 layers up to 28 placements."""
     job = job_of(
         "maximize mfu",
         target="torchtitan",
-        model={**DENSE, "layers": 126, "hidden": 16384, "heads": 128, "ffn": 53248},
-        cluster={"nodes": 720},
-        train={"seq_len": 8192, "global_batch": 5760, "steps": 1000},
+        model={**DENSE, "layers": 32, "hidden": 16384, "heads": 128, "ffn": 53248},
+        cluster={"nodes": 45},
+        train={"seq_len": 8192, "global_batch": 360, "steps": 1000},
     )
     swept = sweep(Space(Case(job, target_of(job))))
-    assert swept.incumbent is not None
-    assert narrowed(swept.space, swept.incumbent.score).size < swept.space.size / 20
+    assert swept.incumbent is not None and swept.space.rows > 200_000
+    left = narrowed(swept.space, swept.incumbent.score)
+    assert 0 < left.size < swept.space.size / 500
 
 
 def test_a_layer_keeps_something_recomputed_or_not() -> None:
@@ -131,7 +132,7 @@ def test_a_layer_keeps_something_recomputed_or_not() -> None:
     model's blocks is near the least of their layouts."""
     job = job_of(
         "maximize mfu",
-        model={**DENSE, "layers": 512},
+        model={**DENSE, "layers": 128},
         train={"seq_len": 16384, "global_batch": 8, "steps": 9},
     )
     swept = sweep(Space(Case(job, target_of(job))))
