@@ -163,7 +163,7 @@ def test_a_cluster_tells_the_memory(capsys: Captured) -> None:
     text = golden.read_text().partition("\n")[2].partition("\n")[2]
     for before, after in {
         "--use-distributed-optimizer ": "--bf16 ",
-        "--tensor-model-parallel-size 8": "--tensor-model-parallel-size 1",
+        "--tensor-model-parallel-size 4": "--tensor-model-parallel-size 1",
         "    --sequence-parallel ": "    --bf16 ",
         "    --tp-comm-overlap ": "    --bf16 ",
     }.items():
