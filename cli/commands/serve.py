@@ -64,8 +64,8 @@ def _seconds(text: str) -> int:
 
 
 def _mebibytes(text: str) -> int:
-    if not text.isdecimal() or not 256 <= int(text) <= 2**20:
-        raise ArgumentTypeError(f"`{text}` is no number of MiB from 256 to 1048576")
+    if not text.isdecimal() or not 144 <= int(text) <= 2**20:
+        raise ArgumentTypeError(f"`{text}` is no number of MiB from 144 to 1048576")
     return int(text)
 
 
