@@ -5,8 +5,8 @@
 For each source in turn, entries of the table of stacks that no other source uses are taken away, so that its
 framework falls back to an older entry or to the plain one; facts of kernels that it alone tells (`WITHOUT`)
 go back to what others published; and the efficiencies are fitted to the other sources. Prints its errors
-beside those of the values in use, and how many of its runs lie in their band, whose spread comes from the other
-sources too (`familiar_bands.py`); how true the risk to run out of memory is; and the spreads that all sources
+beside those of the values in use, and how many of its runs lie in their band, whose spread comes from the
+other sources too (`familiar_bands.py`); how true the risk to run out of memory is; and the spreads that all sources
 give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes: 0 something was
 scored, 1 nothing could be left out, 2 the file or the arguments are unusable.
 """
@@ -103,7 +103,8 @@ def scores(errors: Floats, of_runs: Floats) -> Report:
 
 
 def report(path: Path) -> Report:
-    """Scores of every source, with the values in use and left out, and the medians over sources. Raises Unreadable."""
+    """Scores of every source, with the values in use and left out, and the medians over sources. Raises
+    Unreadable."""
     descent, found = Fit(fit.PARAMETERS), fit.timed_rows(path)
     sources = fit.samples(path)
     if len(sources) < 2:
