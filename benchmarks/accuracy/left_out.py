@@ -6,9 +6,9 @@ For each source in turn, entries of the table of stacks that no other source use
 framework falls back to an older entry or to the plain one; facts of kernels that it alone tells (`WITHOUT`)
 go back to what others published; and the efficiencies are fitted to the other sources. Prints its errors
 beside those of the values in use, and how many of its runs lie in their band, whose spread comes from the
-other sources too (`familiar_bands.py`); how true the risk to run out of memory is; and the spreads that all sources
-give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes: 0 something was
-scored, 1 nothing could be left out, 2 the file or the arguments are unusable.
+other sources too (`familiar_bands.py`); how true the risk to run out of memory is; and the spreads that all
+sources give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes: 0
+something was scored, 1 nothing could be left out, 2 the file or the arguments are unusable.
 """
 
 from __future__ import annotations
