@@ -26,7 +26,7 @@ from ..search.questions import Question
 from ..search.space import Space
 from ..search.sweep import PER_STEP, Swept, fits, objectives, runnable, satisfied, slack
 from ..time.step import step_time
-from ..variables import ORDER
+from ..variables import ORDER, PLACE
 
 #: Deviations of an error up to which its effect is looked for: 99.7 % of a normal distribution are nearer.
 FARTHEST = 3.0
@@ -121,8 +121,10 @@ def _errors() -> list[Error]:
 
 @dataclass(frozen=True)
 class Few:
-    """Some layouts with what errors do not change of their prices; the first is the chosen one."""
+    """Some layouts with what errors do not change of their prices; the first `own` rows are the chosen one in
+    each of its placements."""
 
+    own: int
     case: Case
     one_size: bool
     columns: Columns
@@ -134,14 +136,17 @@ class Few:
         rows = swept.by_objective[:FEW]
         best = {name: column[rows] for name, column in swept.space.layouts.items()}
         space = swept.explored.space if swept.explored else swept.space
-        return cls._priced(case, space.one_size, _joined(one_row(case, chosen), best))
+        layout = one_row(case, chosen)
+        layout.pop(PLACE)
+        ours = Space(case).extend(layout, [PLACE])
+        return cls._priced(len(ours[PLACE]), case, space.one_size, _joined(ours, best))
 
     @classmethod
-    def _priced(cls, case: Case, one_size: bool, columns: Columns) -> Few:
-        return cls(case, one_size, columns, price(case, columns))
+    def _priced(cls, own: int, case: Case, one_size: bool, columns: Columns) -> Few:
+        return cls(own, case, one_size, columns, price(case, columns))
 
     def with_one(self, columns: Columns) -> Few:
-        return self._priced(self.case, self.one_size, _joined(self.columns, columns))
+        return self._priced(self.own, self.case, self.one_size, _joined(self.columns, columns))
 
     def judged(self, step_ns: Integers, bubble_ns: Integers) -> tuple[Integers, Mask]:
         """The first objective as the integer that is minimised, and which layouts satisfy the goal."""
@@ -149,10 +154,12 @@ class Few:
         return _judged(self.case, self.one_size, self.columns, prices)
 
     def stands(self, step_ns: Integers, bubble_ns: Integers) -> Mask:
-        """By error, whether the first layout stands among them."""
+        """By error, whether the chosen layout stands among them, in the placement that is then its best."""
         scores, feasible = self.judged(step_ns, bubble_ns)
-        least = np.where(feasible, scores, np.iinfo(np.int64).max).min(axis=1)
-        return feasible[:, 0] & (scores[:, 0] <= _tolerated(self.case, least))
+        reached = np.where(feasible, scores, np.iinfo(np.int64).max)
+        ours = reached[:, : self.own].min(axis=1)
+        able = feasible[:, : self.own].any(axis=1)
+        return np.asarray(able & (ours <= _tolerated(self.case, reached.min(axis=1))))
 
 
 def _joined(some: Columns, others: Columns) -> dict[str, Integers]:

@@ -63,13 +63,13 @@ def seconds_inside(case: Case, estimate: Estimate, groups: Leaving) -> float | N
     """Seconds of a step that traffic of the kind would take if its groups stayed in their domains: the layout
     priced with domains of `fitting` GPUs. None where a domain holds no group."""
     from ..case import Case
-    from ..pricing.estimate import estimate_layout
+    from ..pricing.estimate import decisions, estimate_layout
 
     if groups.fitting is None:
         return None
     cluster = case.cluster.model_copy(update={"nvlink_domain": groups.fitting})
     moved = Case(case.job.model_copy(update={"cluster": cluster}), case.target)
-    return part(estimate_layout(moved, estimate.layout.model_dump()), groups.kind)
+    return part(estimate_layout(moved, decisions(case, estimate)), groups.kind)
 
 
 def part(estimate: Estimate, kind: str) -> float:

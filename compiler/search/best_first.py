@@ -21,7 +21,7 @@ from .bounds import LEVELS, Bounds, Least, first_level, levels
 from .measured_layouts import measured
 from .progress import Progress
 from .questions import CONTENDERS, BlockBounds, Question, of_plan, of_refusal
-from .space import Space
+from .space import DEGREES, Space
 from .sweep import Explored, Swept, objectives, score, slack, sweep
 
 #: Most layouts of a space that is priced whole.
@@ -33,6 +33,8 @@ FEWEST, MOST = 2**8, 2**15
 SMALL = 2**11
 #: Rows and candidates of a decision that are joined at once.
 JOINED = 2**18
+#: Divisors of a number of GPUs, of which few have more.
+DIVISORS = 2**8
 #: Counts of nodes whose layouts are looked for at once where rules are left out.
 NODES = 2**10
 #: An objective that no layout reaches: `best` of a question without an answer.
@@ -74,8 +76,7 @@ def _joins(space: Space, columns: Mapping[str, Integers], level: int, batch: lis
     columns = space.extend(columns, ORDER[level : level + 1])
     count, start = len(columns["nodes"]), 0
     while start < count:
-        following = space.domains[SEARCHED[level + 1]]
-        rows = slice(start, start + min(batch[level], max(1, JOINED // len(following))))
+        rows = slice(start, start + min(batch[level], max(1, JOINED // _choices(space, level + 1))))
         start = rows.stop
         batch[level] = min(2 * batch[level], MOST if level else NODES)
         if _joins(
@@ -83,6 +84,13 @@ def _joins(space: Space, columns: Mapping[str, Integers], level: int, batch: lis
         ):
             return True
     return False
+
+
+def _choices(space: Space, level: int) -> int:
+    """Candidates that a row joins with at most; of a degree those that divide its GPUs."""
+    name = SEARCHED[level]
+    found = len(space.domains[name])
+    return min(found, DIVISORS) if name in DEGREES else found
 
 
 def exists(space: Space, question: Question) -> bool:

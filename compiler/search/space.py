@@ -229,10 +229,7 @@ class Space:
         self, columns: dict[str, Integers], name: str, ready: Sequence[Predicate]
     ) -> Growing:
         """Each row with each candidate of `name` that the rules `ready` to be evaluated allow."""
-        domain = self.columns[name]
-        for rule in ready:
-            if rule.of == (name,):
-                domain = domain[self._holds(rule, {name: domain})]
+        domain = self._domain(name)
         left = self._left(columns, name)
         rules = [rule for rule in ready if rule.of != (name,)]
         if left is None:
@@ -241,6 +238,20 @@ class Space:
             rules = [rule for rule in rules if rule not in DIVIDING]
             row, candidate = self._divisor_pairs(columns, left, name, domain, rules)
         return Growing(columns, row, {name: domain[candidate]})
+
+    def _domain(self, name: str) -> Integers:
+        """The candidates of a decision that the rules of it alone allow."""
+        if name not in self._allowed_alone:
+            domain = self.columns[name]
+            for rule in self._joining:
+                if rule.of == (name,):
+                    domain = domain[self._holds(rule, {name: domain})]
+            self._allowed_alone[name] = domain
+        return self._allowed_alone[name]
+
+    @cached_property
+    def _allowed_alone(self) -> dict[str, Integers]:
+        return {}
 
     def _any_pairs(
         self,

@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 
 from parc.api import plan_targets
-from parc.compiler import plan
+from parc.backends import BACKENDS
+from parc.compiler import estimate, plan
 from parc.compiler.algebra import Arrays
 from parc.compiler.case import Case
 from parc.compiler.explain.against import against
 from parc.compiler.explain.conditions import limit_of
 from parc.compiler.explain.explaining import explain
+from parc.compiler.explain.straddling import Leaving, part, seconds_inside
 from parc.compiler.pricing.estimate import decisions
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import sweep
+from parc.compiler.time.rank_groups import Straddling
 from parc.compiler.time.step import step_time
-from parc.compiler.variables import SEARCHED
-from tests.support.solver_and_sweep import job_of, target_of
+from parc.compiler.variables import ORDER, PLACE, SEARCHED
+from tests.support.drawn_jobs import readable_job
+from tests.support.solver_and_sweep import example, job_of, target_of
 
 LIMITS = {
     "require memory <= 6 GiB": ("memory", True),
@@ -62,6 +66,25 @@ def test_overlap_falls_where_exposed_traffic_makes_another_layout_better() -> No
     assert behind(0.0) == 0
     assert behind(overlap.before) == 0 < behind(overlap.value)
     assert behind(overlap.farthest) > 0
+
+
+@pytest.mark.parametrize("seed", [3, 33])
+def test_the_chosen_layout_placed_otherwise_is_no_other_choice(seed: int) -> None:
+    """Slower memory favours other stages for these layouts, and no other layout yet."""
+    job = readable_job(seed).exact().job()
+    found = explain(plan(job, target_of(job)), target_of(job))
+    chosen = {name: getattr(found.plan.layout, name) for name in ORDER}
+    assert found.plan.layout.pp > 1
+    assert all(each.layout != chosen for each in found.thresholds)
+
+
+def test_traffic_inside_its_domain_is_that_of_the_same_stages() -> None:
+    """Where the domain is as it was, so is the traffic, in whichever placement the layers are."""
+    case = Case(example("llama3_405b"), BACKENDS["megatron"].target)
+    found = estimate(case.job, case.target, {"tp": 8, "pp": 16, "vpp": 1})
+    assert decisions(case, found)[PLACE] and case.cluster.domain == 8
+    groups = Leaving("tp", 8, 1, Straddling(leaving=1, total=2048, domain=8), 2)
+    assert seconds_inside(case, found, groups) == part(found, "tp") > 0
 
 
 def test_terms_of_a_difference_add_up_to_it() -> None:
