@@ -16,7 +16,7 @@ from ..target import holds
 from ..variables import DECISIONS, DERIVATIONS, LARGEST, NEUTRAL, ORDER, with_derived
 from .best_first import explored, with_reasons
 from .space import Space
-from .sweep import fits, objectives, score, slack, sweep
+from .sweep import fits, objectives, room, score, sweep
 
 #: Derived variables that a layout may give; they must agree with the decisions.
 NAMED = tuple(derived.name for derived in DERIVATIONS if derived.named)
@@ -80,10 +80,6 @@ def _unknown(name: str) -> Diagnostic:
     return Diagnostic(UNKNOWN_NAME, f"unknown layout variable `{name}`", help=help)
 
 
-#: The share by which the first objective may be worse in a placement that needs less memory.
-ROOM = 0.001
-
-
 def roomiest(case: Case, decided: Mapping[str, int]) -> dict[str, int]:
     """A layout in the placement that needs the least memory, of those that satisfy the goal about as well as
     its best one."""
@@ -92,7 +88,7 @@ def roomiest(case: Case, decided: Mapping[str, int]) -> dict[str, int]:
     if not len(rows):
         return dict(decided)
     scores = score(objectives(case)[0], swept)[rows]
-    rows = rows[scores <= scores.min() + slack(case, int(scores.min()), ROOM)]
+    rows = rows[scores <= scores.min() + room(case, int(scores.min()))]
     return swept.decisions(int(rows[np.argmin(swept.prices.memory_kib[rows])]))
 
 

@@ -17,6 +17,7 @@ from ..case import Case
 from ..plan import Estimate, Simulated
 from ..pricing.estimate import estimate_layout
 from ..schedule.timeline import simulated_seconds
+from .complete_layout import roomiest
 from .simplicity import UNMET
 from .sweep import PER_STEP, Swept, objectives, score, slack
 
@@ -71,6 +72,7 @@ def placed(case: Case, decided: Mapping[str, int]) -> Estimate:
 
 
 def _finalist(case: Case, decided: Decided) -> Finalist:
+    decided = roomiest(case, decided)
     estimate = placed(case, decided)
     return Finalist(decided, estimate, simulated_seconds(case, estimate))
 

@@ -18,7 +18,7 @@ from ..target import Target
 from ..variables import ORDER, SEARCHED
 from . import measured_layouts
 from .best_first import explored, with_reasons
-from .complete_layout import complete, roomiest, unsearched
+from .complete_layout import complete, unsearched
 from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
 from .doubt import doubt
@@ -91,8 +91,7 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
     ran, simulated = measured_layouts.chosen(swept), None
     if ran is None:
         taken, simulated = judged(swept, swept.placed(solution.layout) or _decisions(solution))
-        chosen = roomiest(case, taken.decided)
-        estimate = placed(case, chosen)
+        chosen, estimate = taken.decided, taken.estimate
     else:
         chosen, estimate = ran, placed(case, ran)
     ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]
@@ -125,10 +124,9 @@ def _decisions(solution: Solution) -> dict[str, int]:
 
 
 def _forgone(case: Case, chosen: Estimate, best: Estimate) -> bool:
-    """Whether the best prediction is better than the chosen one once the layers of both are placed, which
-    the search prices in even stages."""
-    placed = objectives(case)[0].quantity in PER_STEP and chosen.gpus == best.gpus
-    return not placed or best.step_seconds < chosen.step_seconds
+    """Whether the best prediction is better than the chosen one, where the goal is the time of a step."""
+    timed = objectives(case)[0].quantity in PER_STEP and chosen.gpus == best.gpus
+    return not timed or best.step_seconds < chosen.step_seconds
 
 
 def _solved(space: Space, progress: Progress) -> Steps[tuple[Swept, Solution | None]]:

@@ -179,12 +179,25 @@ def score(objective: Objective, swept: Swept) -> Integers:
     return np.broadcast_to(value, prices.step_ns.shape)
 
 
-def slack(case: Case, best: int, most: float = 1.0) -> int:
-    """By how much the first objective may exceed its minimum `best` for preferences and simplicity, at most a
-    share `most` of it. Of one that counts nodes the step's time may, on as many nodes."""
+#: The share by which the first objective may be worse in a placement that needs less memory.
+ROOM = 0.001
+
+
+def slack(case: Case, best: int) -> int:
+    """By how much the first objective may exceed its minimum `best` for preferences and simplicity. Of one that
+    counts nodes the step's time may, on as many nodes."""
+    return _share(case, best, case.job.goal.within)
+
+
+def room(case: Case, best: int) -> int:
+    """By how much a layout's first objective may exceed that of its best placement."""
+    return _share(case, best, min(case.job.goal.within, ROOM))
+
+
+def _share(case: Case, best: int, share: float) -> int:
     if objectives(case)[0].quantity in COUNTED:
         best %= fewest_first(case)
-    return int(abs(best) * min(case.job.goal.within, most))
+    return int(abs(best) * share)
 
 
 def capacity_kib(case: Case) -> int:
