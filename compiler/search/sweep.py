@@ -184,8 +184,8 @@ ROOM = 0.001
 
 
 def slack(case: Case, best: int) -> int:
-    """By how much the first objective may exceed its minimum `best` for preferences and simplicity. Of one that
-    counts nodes the step's time may, on as many nodes."""
+    """By how much the first objective may exceed its minimum `best` for preferences and simplicity. Of one
+    that counts nodes the step's time may, on as many nodes."""
     return _share(case, best, case.job.goal.within)
 
 

@@ -24,8 +24,8 @@ from tests.support.solver_and_sweep import target_of
 JOBS = range(300 if os.environ.get("PARC_NEVER_BEATS") == "all" else 4)
 #: Shares of the step that fall as other parts of it rise.
 SHARES = ("bubble",)
-#: Conditions that only take choices away. One on memory takes the place of the default limit on risk, which may
-#: be stricter.
+#: Conditions that only take choices away. One on memory takes the place of the default limit on risk, which
+#: may be stricter.
 HARD = tuple(each for each in CONDITIONS if not each.startswith(("prefer", "require memory")))
 
 
