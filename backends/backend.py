@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..compiler.plan import Plan
     from ..compiler.target import Codes, Target
+    from ..dsl.diagnostics import Diagnostic
     from ..reading.facts import LaunchConfig, Value
     from .reader import Reader
     from .smoke_run import SmokeRun
@@ -81,8 +82,9 @@ class Launcher:
 
     `array(plans, folder, log)` gives the file that runs plans of one shape one after another, plan n in
     `folder`n, where it writes `log`.
-    `read(files)` is the inverse of `emit`, and `facts(plan)` what it must give back. `codes` names what
-    `emit` complains of, `manual` is the page that says why.
+    `read(files)` is the inverse of `emit`, and `facts(plan)` what it must give back.
+    `warnings(plan)` tells what the files do not reach. `codes` names what `emit` and `warnings` complain of,
+    `manual` is the page that says why.
     """
 
     name: str
@@ -90,5 +92,6 @@ class Launcher:
     array: Callable[[Sequence[Plan], str, str], dict[str, str]]
     read: Callable[[Mapping[str, str]], LaunchConfig]
     facts: Callable[[Plan], dict[str, Value]]
+    warnings: Callable[[Plan], Iterator[Diagnostic]]
     codes: Codes
     manual: str

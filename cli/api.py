@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -125,7 +125,13 @@ class Planned:
 
     def warnings(self) -> list[Diagnostic]:
         """What the targets with a plan train otherwise than a reader of the job may think."""
-        return [each for plan in self.plans for each in cautions(plan.job, plan.target)]
+        return [each for plan in self.plans for each in _warnings(plan)]
+
+
+def _warnings(plan: Plan) -> Iterator[Diagnostic]:
+    yield from cautions(plan.job, plan.target)
+    if plan.job.launch:
+        yield from LAUNCHERS[plan.job.launch.kind].warnings(plan)
 
 
 def cautions(job: Job, target: str) -> list[Diagnostic]:

@@ -121,6 +121,8 @@ class Goodput(Frozen):
 
 #: Steps between checkpoints where neither the job nor the cluster's failures say how many.
 CHECKPOINT_INTERVAL = 1000
+#: Seconds before the wall time at which SLURM asks for a last checkpoint, at least, and those for writing it.
+SIGNAL_SECONDS, WRITING_SECONDS = 600.0, 300.0
 
 
 class Estimate(Frozen):
@@ -306,11 +308,32 @@ class Plan(Frozen):
         return self.estimate.layout
 
     @property
+    def signal_seconds(self) -> float:
+        """What is left of the wall time when SLURM asks for a last checkpoint: the job's, else enough for the
+        step that has begun and for writing."""
+        given = self.job.launch.signal if self.job.launch else None
+        if given is not None:
+            return given
+        written = self.estimate.goodput.write_seconds if self.estimate.goodput else 0.0
+        return max(SIGNAL_SECONDS, self.estimate.step_seconds + max(WRITING_SECONDS, 2 * written))
+
+    @property
+    def start_seconds(self) -> float | None:
+        """What a start has for training; None where the job names no wall time."""
+        launch = self.job.launch
+        return launch.time - self.signal_seconds if launch and launch.time is not None else None
+
+    @property
     def checkpoint_interval(self) -> int:
-        """Steps between checkpoints: the job's, else what suits the cluster's failures."""
+        """Steps between checkpoints: the job's, else what suits the cluster's failures, and a third of what a
+        start trains at most."""
+        if self.job.train.checkpoint_interval is not None:
+            return self.job.train.checkpoint_interval
         found = self.estimate.goodput
         fitting = found.interval_steps if found else CHECKPOINT_INTERVAL
-        return self.job.train.checkpoint_interval or fitting
+        if self.start_seconds is None:
+            return fitting
+        return max(1, min(fitting, int(self.start_seconds / 3 / self.estimate.step_seconds)))
 
     @property
     def options(self) -> Any:

@@ -89,7 +89,8 @@ class Train(Frozen):
         Unit("1"),
         Field(ge=1, le=10**9),
         Doc(
-            "steps; 1,000, or what suits the cluster's failures where they are known, unless given"
+            "steps; 1,000, or what suits the cluster's failures where they are known, unless given; then at "
+            "most a third of what a wall time lets a start train"
         ),
     ] = None
     keep_checkpoints: Annotated[Zero, Doc("the newest that stay; 0 keeps all")] = 0
@@ -189,7 +190,13 @@ class Launch(Frozen):
     constraint: Annotated[str | None, Doc("node features that the job needs")] = None
     reservation: Annotated[str | None, Doc("nodes set aside for it")] = None
     time: Annotated[Seconds | None, Doc("wall time")] = None
-    signal: Annotated[Seconds, Doc("warning before the wall time, for a last checkpoint")] = 600.0
+    signal: Annotated[
+        Seconds | None,
+        Doc(
+            "warning before the wall time, for a last checkpoint; at least ten minutes, a step and five, "
+            "unless given"
+        ),
+    ] = None
     requeue: Annotated[
         int, Unit("1"), Field(ge=0, le=1000), Doc("how often a failed job is started again")
     ] = 3

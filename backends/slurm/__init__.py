@@ -12,6 +12,7 @@ LAUNCHER = Launcher(
     array=array,
     read=read,
     facts=facts,
+    warnings=options.warnings,
     codes=options.CODES,
     manual=options.MANUAL,
 )

@@ -40,7 +40,7 @@ def emit(plan: Plan, entry: str) -> dict[str, str]:
         "asks_gpus": "gpus-per-node" in wanted or "gres" in wanted,
         "requeue": launch.requeue,
         "signal": "signal" in wanted,
-        "signal_seconds": math.ceil(launch.signal),
+        "signal_seconds": math.ceil(plan.signal_seconds),
         "entry": entry,
         "step_options": list(_step_options(launch, wanted)),
     }
@@ -70,10 +70,10 @@ def _step_options(launch: Launch, wanted: Options) -> Iterator[tuple[str, str]]:
 
 def _remarks(plan: Plan, launch: Launch) -> Iterator[str]:
     """Says when the wall time and the restarts do not reach the end of training."""
-    if launch.time is None or launch.time <= launch.signal:
+    if launch.time is None or plan.start_seconds is None or plan.start_seconds <= 0:
         return
     days = plan.estimate.days
-    starts = math.ceil(days * 86_400 / (launch.time - launch.signal))
+    starts = math.ceil(days * 86_400 / plan.start_seconds)
     if starts > launch.requeue + 1:
         yield (
             f"Training takes about {days:,.1f} days: about {starts:,} starts of "

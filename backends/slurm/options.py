@@ -17,6 +17,7 @@ SEGMENT = "PAR621"
 SIGNAL = "PAR622"
 CONTRADICTION = "PAR623"
 UNREADABLE = "PAR624"
+LATE = "PAR625"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES = {
@@ -24,7 +25,12 @@ CODES = {
     SIGNAL: ("signal", "a warning signal that sbatch cannot send in time"),
     CONTRADICTION: ("extra-contradicts", "an extra option that the layout decides"),
     UNREADABLE: ("option-unreadable", "an option or a line that sbatch cannot read"),
+    LATE: (
+        "checkpoint-too-late",
+        "a wall time that ends before a step, a checkpoint or its signal",
+    ),
 }
+HOUR = 3600.0
 MANUAL = "https://slurm.schedmd.com/sbatch.html"
 
 #: Options whose values follow from the layout, so that `extra` may not give others.
@@ -63,7 +69,7 @@ def options(plan: Plan) -> Options:
         "mem": 0,
         "exclusive": launch.exclusive or None,
         "time": None if launch.time is None else time_text(launch.time),
-        "signal": f"B:USR1@{math.ceil(launch.signal)}" if launch.signal else None,
+        "signal": f"B:USR1@{math.ceil(plan.signal_seconds)}" if plan.signal_seconds else None,
         "requeue" if launch.requeue else "no-requeue": True,
         "output": "%x-%j.out",
         "open-mode": "append",
@@ -106,7 +112,7 @@ def problems(plan: Plan) -> list[Diagnostic]:
     job, launch = plan.job, plan.job.launch or Launch()
     return [
         *_segment_problems(plan, launch),
-        *_signal_problems(job, launch),
+        *_signal_problems(plan, launch),
         *_extra_problems(job, launch),
         *_text_problems(job, launch),
         *_line_problems(job, launch),
@@ -130,17 +136,40 @@ def _segment_problems(plan: Plan, launch: Launch) -> Iterator[Diagnostic]:
         yield Diagnostic(SEGMENT, message, span, help="without `segment` it is computed")
 
 
-def _signal_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
-    span = job.span("launch", "signal")
-    if launch.signal > _MAX_SIGNAL_SECONDS:
-        message = f"signal {launch.signal:g} s is over sbatch's limit of {_MAX_SIGNAL_SECONDS:,} s"
-        yield Diagnostic(SIGNAL, message, span)
-    elif launch.signal and launch.time is not None and launch.signal >= launch.time:
-        message = (
-            f"signal {launch.signal:g} s before the end of {launch.time:g} s comes at the start"
-        )
+def _signal_problems(plan: Plan, launch: Launch) -> Iterator[Diagnostic]:
+    span, signal = plan.job.span("launch", "signal"), plan.signal_seconds
+    if signal > _MAX_SIGNAL_SECONDS:
+        message = f"signal {signal:g} s is over sbatch's limit of {_MAX_SIGNAL_SECONDS:,} s"
+        yield Diagnostic(SIGNAL, message, span, help="`signal` says when, `signal = 0 s` never")
+    elif signal and launch.time is not None and signal >= launch.time:
+        message = f"signal {signal:g} s before the end of {launch.time:g} s comes at the start"
         help_text = "a longer `time`, or `signal = 0 s` for none"
-        yield Diagnostic(SIGNAL, message, span or job.span("launch", "time"), help=help_text)
+        yield Diagnostic(SIGNAL, message, span or plan.job.span("launch", "time"), help=help_text)
+
+
+def warnings(plan: Plan) -> Iterator[Diagnostic]:
+    """What a wall time leaves no room for, though sbatch takes it."""
+    job, step, start = plan.job, plan.estimate.step_seconds, plan.start_seconds
+    if job.launch is None or start is None:
+        return
+    signal, interval = plan.signal_seconds, plan.checkpoint_interval
+    if signal and signal < step:
+        message = f"signal comes {signal:g} s before the end, and a step takes {step:.0f} s"
+        help = "without `signal` it comes early enough for a last checkpoint"
+        yield Diagnostic(LATE, message, job.span("launch", "signal"), "warning", help=help)
+    if start < step:
+        message = f"a step takes {step:.0f} s, and a start has {max(0.0, start):.0f} s"
+        yield Diagnostic(
+            LATE, message, job.span("launch", "time"), "warning", help="a longer `time`"
+        )
+    elif start < interval * step:
+        message = (
+            f"{interval:,} steps to a checkpoint take {interval * step / HOUR:.1f} h, and a start has "
+            f"{start / HOUR:.1f} h: only the signal has one written"
+        )
+        span = job.span("train", "checkpoint_interval")
+        help = "without `checkpoint_interval` it is a third of that at most"
+        yield Diagnostic(LATE, message, span, "warning", help=help)
 
 
 def _extra_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import subprocess
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -61,7 +64,12 @@ class Run:
 
 
 def plan_of(
-    version: Version, family: str, layout: Layout, checkpoint: Path | None = None, **more: Any
+    version: Version,
+    family: str,
+    layout: Layout,
+    checkpoint: Path | None = None,
+    interval: int = 1000,
+    **more: Any,
 ) -> Plan:
     extra = dict(ON_CPU[version]) | {"metrics.disable_color_printing": True}
     options = Options(version=version, data=Data(), log_interval=1, extra=extra, **more)
@@ -73,34 +81,46 @@ def plan_of(
         warmup=2,
         seed=SEED,
         weights=None if checkpoint is None else str(checkpoint),
-        checkpoint_interval=1000,
+        checkpoint_interval=interval,
     )
     return sample_plan("torchtitan", options, model=tiny(family), layout=layout, train=train)
 
 
-def trained(plan: Plan, version: Version, folder: Path, *more: str) -> Run:
-    """In fp32, so that layouts differ by the order of sums alone."""
+@contextmanager
+def training(
+    plan: Plan, version: Version, folder: Path, *more: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The emitted files at work, in fp32, so that layouts differ by the order of sums alone."""
     write(BACKEND.emit(plan), folder)
     made = environment(ENVIRONMENTS[version])
     variables = made.variables(
         DUMP_FOLDER=str(folder / "outputs"), MASTER_PORT=str(free_port()), TMPDIR=str(folder)
     )
     command = ["bash", str(folder / BACKEND.entry), "--training.mixed_precision_param", "float32"]
-    command += more
-    log = folder / "log"
     packages = folder / "packages"
-    packages.mkdir()
+    packages.mkdir(exist_ok=True)
     # PyTorch reads checkpoints of Hugging Face with it, and torchtitan does not ask for it.
-    readers = environment("deepspeed").packages / "safetensors"
-    (packages / "safetensors").symlink_to(readers)
-    process = start(command, log, variables | on_cpu(BACKEND.smoke, str(packages)))
+    if not (packages / "safetensors").exists():
+        readers = environment("deepspeed").packages / "safetensors"
+        (packages / "safetensors").symlink_to(readers)
+    variables |= on_cpu(BACKEND.smoke, str(packages))
+    process = start([*command, *more], folder / "log", variables)
     try:
-        process.wait(LIMIT_SECONDS)
+        yield process
     finally:
         stop(process)
-    text = COLOUR.sub("", log.read_text())
-    assert process.returncode == 0, text[-4000:]
-    return Run(text)
+
+
+def log_of(folder: Path) -> Run:
+    return Run(COLOUR.sub("", (folder / "log").read_text()))
+
+
+def trained(plan: Plan, version: Version, folder: Path, *more: str) -> Run:
+    with training(plan, version, folder, *more) as process:
+        process.wait(LIMIT_SECONDS)
+    run = log_of(folder)
+    assert process.returncode == 0, run.log[-4000:]
+    return run
 
 
 @pytest.fixture(scope="module")

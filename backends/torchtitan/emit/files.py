@@ -24,6 +24,8 @@ from .section import Section
 from .sections import sections
 
 GIB = 2**30
+#: Saves and leaves when a run is told to end.
+STOP = "parc_stop.py"
 
 
 def emit(plan: Plan) -> dict[str, str]:
@@ -32,6 +34,8 @@ def emit(plan: Plan) -> dict[str, str]:
         raise JobError(found)
     values = _values(plan)
     shared = {ENTRY: render("torchtitan/launch.sh.j2", values), **data_file(plan)}
+    if values["saves"]:
+        shared[f"torchtitan/{STOP}"] = render_python(f"torchtitan/{STOP}.j2", values)
     if release(plan.job).python:
         return {FILE: python_job(plan, _summary(plan)), **shared}
     values |= {
@@ -80,6 +84,9 @@ def _run(plan: Plan) -> dict[str, object]:
         imports.append(python.code("import parc_pipeline"))
         original = python.name("original.pipelining_fn")
         spec["pipelining_fn"] = python.call("parc_pipeline.repaired", original)
+    if options_of(plan.job).save:
+        note = "saves before a run ends that is told to"
+        imports.append(python.noted(python.code("import parc_stop"), note))
     profiled = options_of(plan.job).profiled is not None
     return {"imports": imports, "spec": spec, "profile": profiled}
 
@@ -112,6 +119,7 @@ def _values(plan: Plan) -> dict[str, object]:
         "replaced": _replaced(_paths(plan)),
         "weights": _weights(job.train.weights),
         "python": release(job).python,
+        "saves": options.save,
         "layout": plan.layout,
         "gpus_per_node": job.cluster.gpus_per_node,
         "nodes_text": nodes_text(plan.layout.nodes),

@@ -97,6 +97,7 @@ def python_job(plan: Plan, summary: list[str]) -> str:
         "loader_names": loader_names(plan),
         "dataloader_extra": _tables(plan).get("dataloader", []),
         "data": {"imported": needed(plan), "untokenised": untokenised(plan)},
+        "saves": options.save,
         "adam": _adam(job),
         "bare_stage": plan.layout.cp > 1 and 0 in plan.estimate.split,
         "classes": CLASSES,

@@ -31,15 +31,35 @@ HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 export PYTORCH_ALLOC_CONF="${PYTORCH_ALLOC_CONF:-expandable_segments:True}"
 export PYTHONPATH="$HERE${PYTHONPATH:+:$PYTHONPATH}" # train.toml imports parc_model
 
-exec torchrun \
-    --nnodes="$NNODES" \
-    --nproc-per-node="$GPUS_PER_NODE" \
-    --node-rank="$NODE_RANK" \
-    --master-addr="$MASTER_ADDR" \
-    --master-port="$MASTER_PORT" \
-    -m torchtitan.train \
-    --job.config_file="$HERE/train.toml" \
-    ${HF_ASSETS_PATH:+--model.hf_assets_path="$HF_ASSETS_PATH"} \
-    ${DATASET_PATH:+--training.dataset_path="$DATASET_PATH"} \
-    ${DUMP_FOLDER:+--job.dump_folder="$DUMP_FOLDER"} \
-    "$@"
+# torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it ignores
+# TERM and USR1, and the workers get TERM from here: they save after the step and leave (parc_stop.py).
+export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
+(
+    trap '' TERM USR1
+    exec torchrun \
+        --nnodes="$NNODES" \
+        --nproc-per-node="$GPUS_PER_NODE" \
+        --node-rank="$NODE_RANK" \
+        --master-addr="$MASTER_ADDR" \
+        --master-port="$MASTER_PORT" \
+        -m torchtitan.train \
+        --job.config_file="$HERE/train.toml" \
+        ${HF_ASSETS_PATH:+--model.hf_assets_path="$HF_ASSETS_PATH"} \
+        ${DATASET_PATH:+--training.dataset_path="$DATASET_PATH"} \
+        ${DUMP_FOLDER:+--job.dump_folder="$DUMP_FOLDER"} \
+        "$@"
+) &
+launcher=$!
+# shellcheck disable=SC2329  # called by the trap
+stop_workers() {
+    cat "/proc/$launcher/task"/*/children | xargs -r kill -TERM || true
+}
+trap stop_workers TERM USR1
+
+status=0
+wait "$launcher" || status=$?
+while kill -0 "$launcher" 2>/dev/null; do # a signal ends `wait` early
+    status=0
+    wait "$launcher" || status=$?
+done
+exit "$status"

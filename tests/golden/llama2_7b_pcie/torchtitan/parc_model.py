@@ -9,6 +9,7 @@ from torchtitan.models.llama3.model.args import RoPEScalingArgs
 from torchtitan.protocols.train_spec import get_train_spec, register_train_spec
 
 import parc_pipeline
+import parc_stop  # saves before a run ends that is told to
 
 # Standard deviations of the first weights: of matrices, and of those that write to the residual stream.
 INIT_STD = 0.02

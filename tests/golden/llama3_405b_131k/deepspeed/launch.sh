@@ -56,7 +56,7 @@ TRAINING=(
     --data="$DATA"
     --data-dtype=uint32
     --save="$SAVE"
-    --save-interval=1000
+    --save-interval=683
     --log-interval=10
 )
 (

@@ -429,7 +429,7 @@ def arguments():
     parser.add_argument(
         "--save", help="folder for checkpoints, and where to resume from"
     )
-    parser.add_argument("--save-interval", type=int, default=1000)
+    parser.add_argument("--save-interval", type=int, default=683)
     parser.add_argument("--load", help="resume from this folder instead of --save's")
     parser.add_argument("--log-interval", type=int, default=10)
     return parser.parse_args()

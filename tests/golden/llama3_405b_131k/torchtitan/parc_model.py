@@ -10,6 +10,7 @@ from torchtitan.protocols.train_spec import get_train_spec, register_train_spec
 
 import parc_data  # registers its data set
 import parc_pipeline
+import parc_stop  # saves before a run ends that is told to
 
 # Standard deviations of the first weights: of matrices, and of those that write to the residual stream.
 INIT_STD = 0.02

@@ -55,7 +55,7 @@ TRAINING=(
     --data="$DATA"
     --data-dtype=uint32
     --save="$SAVE"
-    --save-interval=1000
+    --save-interval=402
     --log-interval=10
 )
 (

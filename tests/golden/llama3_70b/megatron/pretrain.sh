@@ -109,7 +109,7 @@ DATA=(
 CHECKPOINT=(
     --save="$CHECKPOINT_DIR"
     --load="$CHECKPOINT_DIR"
-    --save-interval 1000
+    --save-interval 488
     --ckpt-format torch_dist
     --exit-signal-handler  # SIGTERM saves, then stops
 )

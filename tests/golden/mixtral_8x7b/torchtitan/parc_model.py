@@ -9,6 +9,8 @@ from torchtitan.models.moe import MoEArgs
 from torchtitan.models.qwen3 import Qwen3Model, Qwen3ModelArgs, qwen3_args
 from torchtitan.protocols.train_spec import get_train_spec, register_train_spec
 
+import parc_stop  # saves before a run ends that is told to
+
 # Standard deviations of the first weights: of matrices, and of those that write to the residual stream.
 INIT_STD = 0.02
 RESIDUAL_STD = INIT_STD / (2 * 32) ** 0.5
