@@ -18,7 +18,8 @@ def split_flags(plan: Plan) -> list[Flag]:
         return []
     ranks = [stage.layers for stage in plan.estimate.stages]
     chunks = plan.estimate.split
-    found = _even(chunks) or _with_ends(chunks) or _uneven_ends(ranks)
+    ways = (_even(chunks), _with_ends(chunks), _uneven_ends(ranks))
+    found = next((way for way in ways if way is not None), None)
     if found is None:
         text = layout_text(chunks, plan.job.model.mtp_layers)
         why = described(chunks, "chunk") + (f"; {_bubble(plan)}" if layout.vpp > 1 else "")

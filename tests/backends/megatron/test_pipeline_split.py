@@ -67,6 +67,12 @@ def test_layer_split_means_the_plan(split: list[list[int]]) -> None:
     assert read_back(BACKEND.emit(plan)).value("vpp") == vpp
 
 
+def test_an_even_split_needs_no_option() -> None:
+    layout = Layout(pp=4, dp_shard=2, zero=1, microbatches=16)
+    words = arguments(plan_of(with_model(DENSE, layers=32), layout, split=[[8]] * 4))
+    assert not [word for word in words if re.search("decoder-|in-pipeline-split|-layout", word)]
+
+
 def test_prediction_layers_stand_before_the_loss() -> None:
     split = [[5], [4], [4], [3]]
     model = with_model(sample_plans.DEEPSEEK_V3, layers=16, mtp_layers=2)

@@ -56,7 +56,6 @@ PARALLEL=(
     --sequence-parallel                        # norms and residuals divided by 8 as well
     --pipeline-model-parallel-size 8           # 8 stages of 12 layers; 48 micro-batches run through
     --num-virtual-stages-per-pipeline-rank 12  # pipeline idle for 1.2% of the computation, not 14.6%
-    --decoder-first-pipeline-num-layers 12     # 8 stages of 12 layers
     --overlap-grad-reduce                      # gradients of 16 GPUs summed beside the backward pass
 )
 
