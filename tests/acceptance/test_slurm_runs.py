@@ -88,8 +88,7 @@ def test_deepspeed_trains_over_two_nodes(emulated: Cluster, tmp_path: Path) -> N
     assert steps_of(run.log) == [1, 2, 3, 4]
 
 
-def test_torchtitan_trains_over_two_nodes(emulated: Cluster, tmp_path: Path) -> None:
-    write_text(tmp_path / "assets")
+def torchtitan(steps: int, minutes: int = 30, signal: int = 0, requeue: int = 0) -> Generated:
     options = (
         'data = "c4_test"; log_interval = 1; extra = { "optimizer.implementation" = "for-loop"; '
         '"metrics.disable_color_printing" = true }'
@@ -98,22 +97,31 @@ def test_torchtitan_trains_over_two_nodes(emulated: Cluster, tmp_path: Path) -> 
         target="torchtitan",
         options=options,
         rule="dp_shard == 2",
-        steps=3,
-        minutes=30,
-        signal=0,
-        requeue=0,
+        steps=steps,
+        minutes=minutes,
+        signal=signal,
+        requeue=requeue,
     )
-    run = submit(
-        emulated,
-        _compiled(text, "tiny"),
-        tmp_path,
+    return _compiled(text, "tiny")
+
+
+def submit_torchtitan(made: Cluster, job: Generated, folder: Path) -> Run:
+    write_text(folder / "assets")
+    return submit(
+        made,
+        job,
+        folder,
         tools="torchtitan-0.2.2",
         **on_cpu(SMOKE),
-        HF_HOME=str(tmp_path / "hub"),
-        HF_ASSETS_PATH=str(tmp_path / "assets" / "tokenizer"),
-        DATASET_PATH=str(tmp_path / "assets" / "data"),
-        DUMP_FOLDER=str(tmp_path / "out"),
+        HF_HOME=str(folder / "hub"),
+        HF_ASSETS_PATH=str(folder / "assets" / "tokenizer"),
+        DATASET_PATH=str(folder / "assets" / "data"),
+        DUMP_FOLDER=str(folder / "out"),
     )
+
+
+def test_torchtitan_trains_over_two_nodes(emulated: Cluster, tmp_path: Path) -> None:
+    run = submit_torchtitan(emulated, torchtitan(steps=3), tmp_path)
     assert run.wait_for(ENDED, START_SECONDS) == "COMPLETED", run.log
     assert {1, 2, 3} <= set(steps_of(run.log)), run.log
 
@@ -204,3 +212,18 @@ def test_it_saves_requeues_and_continues(emulated: Cluster, tmp_path: Path) -> N
     assert run.log.count("start 1 of at most 2") == run.log.count("start 2 of at most 2") == 1
     assert run.log.count("requeueing") == 1, "the cap is 1"
     assert int((tmp_path / "checkpoints" / "latest").read_text().removeprefix("step")) > last
+
+
+def test_torchtitan_saves_requeues_and_continues(emulated: Cluster, tmp_path: Path) -> None:
+    """USR1 to the batch script, TERM to every process: both ranks save after the same step and leave."""
+    job = torchtitan(steps=1_000_000, minutes=60, signal=150, requeue=1)
+    run = submit_torchtitan(emulated, job, tmp_path)
+    run.wait_for_line("step:  3 ", START_SECONDS)
+    let_time_run_out(run)
+    run.wait_for_line("ended with status 0", END_SECONDS)
+    run.wait_for({"PENDING"}, END_SECONDS)
+    last = max(steps_of(run.log))
+    assert [each.name for each in (tmp_path / "out" / "checkpoint").iterdir()] == [f"step-{last}"]
+    assert run.log.count(f"told to end: saving after step {last} and leaving") == 2, run.log
+    start_again(run)
+    run.wait_for_line(f"Training starts at step {last + 1}", START_SECONDS)

@@ -64,6 +64,7 @@ KINDS = {
             "test_slurm_runs.py::test_a_failing_rank_ends_the_job_with_its_code",
             "test_slurm_runs.py::test_another_shape_is_refused_by_the_script",
             "test_slurm_runs.py::test_it_saves_requeues_and_continues",
+            "test_slurm_runs.py::test_torchtitan_saves_requeues_and_continues",
         )
     ),
     "DeepSpeed trains": Alike(("test_smoke_deepspeed.py::test_layouts_train[",), 2),
@@ -108,6 +109,12 @@ KINDS = {
         (
             "test_smoke_deepspeed.py::test_a_killed_run_goes_on_as_if_it_had_not_been[",
             "test_smoke_deepspeed.py::test_a_secondary_partition_trains_over_two_nodes",
+        )
+    ),
+    "torchtitan of several starts": Alike(
+        (
+            "test_torchtitan_stops.py::test_told_to_end_it_saves_and_goes_on_at_the_next_step[",
+            "test_torchtitan_stops.py::test_killed_it_goes_on_from_its_last_interval[",
         )
     ),
     "what `parc smoke` leaves": Alike(
