@@ -55,7 +55,8 @@ fuzz: $(READY)
 	    tests/compiler/search/test_every_layout_priced.py
 	PARC_KILLS=all $(BIN)/python -m pytest tests/cli/test_killed_processes.py
 	PARC_FUZZ_INPUTS=2700 PARC_FUZZ_JOBS=50 $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
-	    tests/fuzz tests/backends/languages/test_writers.py tests/backends/test_hostile_strings.py
+	    tests/fuzz tests/backends/languages/test_writers.py tests/backends/test_hostile_strings.py \
+	    tests/lsp/test_edited_texts.py
 
 explain: $(READY)
 	PARC_EXPLAIN=all $(BIN)/python -m pytest --numprocesses auto --dist worksteal -rP tests/compiler/explain
