@@ -12,12 +12,14 @@ import uvicorn
 
 from .app import Page, app_of
 from .connections import bounded
+from .doors import Doors
 from .limits import Limits
 from .processes import Answerer, Pool
 
 ADDRESS = "127.0.0.1"
-#: Connections that the system holds until they are accepted.
-BACKLOG = 128
+#: Connections that the system holds until they are accepted, all at once: far fewer than the strangers that
+#: there may be, so that none makes room for others before it was looked at.
+BACKLOG = 64
 
 
 def listening(port: int) -> socket.socket:
@@ -71,11 +73,11 @@ async def _serve(place: socket.socket, service: Service, ready: Callable[[str], 
         solving.end()
 
 
-def _config(app: object, limits: Limits) -> uvicorn.Config:
+def _config(app: Doors, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         # Starlette's type of an application is wider than uvicorn's protocol of one.
         app,  # type: ignore[arg-type]
-        http=bounded(limits.head_seconds),
+        http=bounded(limits, app.bears_token),
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -84,7 +86,8 @@ def _config(app: object, limits: Limits) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        backlog=BACKLOG,
         limit_concurrency=limits.connections,
-        timeout_keep_alive=int(limits.head_seconds),
+        h11_max_incomplete_event_size=limits.head_bytes,
         timeout_graceful_shutdown=0,
     )
