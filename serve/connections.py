@@ -11,6 +11,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .limits import Limits
 
+#: Bytes of a head that are read at once: h11 asks how long a head is only while it lacks its end.
+PIECE = 4096
 #: Whether a request bears the token.
 Owned = Callable[[Scope], bool]
 
@@ -40,17 +42,21 @@ def bounded(limits: Limits, owned: Owned) -> type[H11Protocol]:
                 oldest.transport.abort()
 
         def data_received(self, data: bytes) -> None:
-            begun = self.cycle is not None
+            at = 0
             try:
-                super().data_received(data)
+                while self.cycle is None and at < len(data) and not self.transport.is_closing():
+                    super().data_received(data[at : at + PIECE])
+                    at += PIECE
+                    if self.cycle is not None:
+                        self._asked()
+                if at < len(data) and not self.transport.is_closing():
+                    super().data_received(data[at:])
             except h11.LocalProtocolError:
                 # What follows the head is malformed, and the answer has begun.
                 self.transport.abort()
-            if not begun and self.cycle is not None:
-                self._asked()
 
         def _asked(self) -> None:
-            if not owned(self.scope):
+            if not owned(dict(self.scope)):
                 self._close_at(self._accepted + limits.stranger_seconds)
                 return
             strangers.pop(self, None)

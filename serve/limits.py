@@ -11,7 +11,7 @@ class Limits:
 
     #: Of the body of a request. A job file has as many at most.
     body_bytes: int = 256 * 1024
-    #: Of its head, as far as that comes in more than one piece.
+    #: Of its head.
     head_bytes: int = 32 * 1024
     #: From the opening of a connection to the end of its request's head.
     head_seconds: float = 5.0
@@ -33,8 +33,8 @@ class Limits:
     editing: int = 1
     edits_waiting: int = 16
     #: Connections that have not shown the token; for one that is one too many, the oldest is closed.
-    strangers: int = 128
+    strangers: int = 256
     #: All connections, the owner's included; one that is one too many is told that the server is busy.
-    connections: int = 256
+    connections: int = 384
     #: Reports that are kept for the frames that show them.
     reports: int = 16

@@ -19,7 +19,7 @@ from .processes import Answerer, Pool
 ADDRESS = "127.0.0.1"
 #: Connections that the system holds until they are accepted, all at once: far fewer than the strangers that
 #: there may be, so that none makes room for others before it was looked at.
-BACKLOG = 64
+BACKLOG = 32
 
 
 def listening(port: int) -> socket.socket:
@@ -75,8 +75,7 @@ async def _serve(place: socket.socket, service: Service, ready: Callable[[str], 
 
 def _config(app: Doors, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
-        # Starlette's type of an application is wider than uvicorn's protocol of one.
-        app,  # type: ignore[arg-type]
+        app,
         http=bounded(limits, app.bears_token),
         ws="none",
         loop="asyncio",

@@ -116,6 +116,24 @@ def test_whoever_has_no_token_holds_no_connection(held: Mapping[str, float], nam
     assert held[name] < LIMITS.stranger_seconds + LATE
 
 
+def test_a_head_is_read_up_to_its_limit(served: Served) -> None:
+    """As many short headers as are sent, one long one, or one long address."""
+    for piece in (b"X: y\r\n" * 500, b"X: " + b"y" * 3000 + b"\r\n", b"y" * 3000):
+        sent, said = 0, b""
+        with connected(
+            served, b"GET / HTTP/1.1\r\n" if piece[:1] == b"X" else b"GET /"
+        ) as connection:
+            with suppress(ConnectionError):
+                while sent < 100 * LIMITS.head_bytes:
+                    connection.sendall(piece)
+                    sent += len(piece)
+                    time.sleep(0.01)
+            with suppress(ConnectionError):
+                said = connection.recv(100)
+        assert said.startswith(b"HTTP/1.1 400 ") or not said
+        assert sent < 20 * LIMITS.head_bytes
+
+
 def test_a_connection_that_is_half_closed_is_closed(served: Served) -> None:
     with connected(served, b"GET / HTTP/1.1\r\n") as connection:
         connection.shutdown(socket.SHUT_WR)
@@ -129,7 +147,7 @@ def test_the_owner_has_room_however_many_strangers_connect(served: Served) -> No
     waited = []
     with ExitStack() as stack:
         strangers: list[socket.socket] = []
-        for wave in range(3):
+        for _ in range(3):
             for number in range(255):
                 with suppress(OSError):
                     connection = stack.enter_context(connected(served, beginnings[number % 4]))
