@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import secrets
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import uvicorn
 
@@ -20,6 +21,9 @@ ADDRESS = "127.0.0.1"
 #: Connections that the system holds until they are accepted, all at once: far fewer than the strangers that
 #: there may be, so that none makes room for others before it was looked at.
 BACKLOG = 32
+
+#: Files of this process that are no connections: pipes of its processes, the page's, libraries.
+OWN_FILES = 64
 
 
 def listening(port: int) -> socket.socket:
@@ -57,7 +61,7 @@ def serve(place: socket.socket, service: Service, ready: Callable[[str], None]) 
 
 
 async def _serve(place: socket.socket, service: Service, ready: Callable[[str], None]) -> None:
-    limits = service.limits
+    limits = _with_files(service.limits)
     editing = service.pool(limits.editing, limits.edits_waiting, limits.edit_seconds)
     solving = service.pool(limits.solving, limits.solves_waiting, limits.solve_seconds)
     port, token = place.getsockname()[1], secrets.token_urlsafe(24)
@@ -71,6 +75,18 @@ async def _serve(place: socket.socket, service: Service, ready: Callable[[str], 
     finally:
         editing.end()
         solving.end()
+
+
+def _with_files(limits: Limits) -> Limits:
+    """The limits, with fewer connections of strangers where this process may open few files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.connections + OWN_FILES
+    if hard == resource.RLIM_INFINITY or hard > soft:
+        soft = max(soft, wanted if hard == resource.RLIM_INFINITY else min(wanted, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    room = max(2, soft - OWN_FILES)
+    strangers = min(limits.strangers, room * limits.strangers // limits.connections)
+    return replace(limits, strangers=strangers, connections=min(limits.connections, room))
 
 
 def _config(app: Doors, limits: Limits) -> uvicorn.Config:

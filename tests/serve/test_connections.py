@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import stat
@@ -147,8 +148,8 @@ def test_the_owner_has_room_however_many_strangers_connect(served: Served) -> No
     waited = []
     with ExitStack() as stack:
         strangers: list[socket.socket] = []
-        for _ in range(3):
-            for number in range(255):
+        for _ in range(2):
+            for number in range(300):
                 with suppress(OSError):
                     connection = stack.enter_context(connected(served, beginnings[number % 4]))
                     strangers.append(connection)
@@ -160,6 +161,22 @@ def test_the_owner_has_room_however_many_strangers_connect(served: Served) -> No
             waited.append(time.monotonic() - began)
             assert open_sockets(served) < LIMITS.connections
     assert max(waited) < LIMITS.head_seconds
+
+
+def test_the_owner_has_room_where_few_files_may_be_open(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, 128))
+
+    with serving("--seconds", 60, folder=tmp_path, prepared=few) as served, ExitStack() as stack:
+        for _ in range(150):
+            with suppress(OSError):
+                stack.enter_context(connected(served, b"GET"))
+        assert served.request("/api/opened")[0] == 200
+        assert served.ask("check", text=JOB)["complaints"] == []
+        assert open_sockets(served) < 128
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == before
 
 
 def test_the_owner_has_room_while_strangers_come_and_go(served: Served) -> None:
