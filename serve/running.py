@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import secrets
+import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,9 +56,15 @@ class Service:
 
 
 def serve(place: socket.socket, service: Service, ready: Callable[[str], None]) -> None:
-    """Answers until Ctrl-C, then ends every process and raises `KeyboardInterrupt`; `ready` is told the
-    address once requests are taken."""
+    """Answers until Ctrl-C, then ends every process and raises `KeyboardInterrupt`, or `SystemExit` where a
+    signal ends it; `ready` is told the address once requests are taken."""
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, _end)
     asyncio.run(_serve(place, service, ready))
+
+
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 async def _serve(place: socket.socket, service: Service, ready: Callable[[str], None]) -> None:

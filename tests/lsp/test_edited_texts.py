@@ -145,6 +145,16 @@ def test_what_the_server_judges_is_what_the_editor_has(first: int) -> None:
     assert seen == [as_read(text) for text in wanted]
 
 
+def test_columns_count_utf_16_whatever_an_editor_prefers() -> None:
+    preferred = {"general": {"positionEncodings": ["utf-8", "utf-32", "utf-16"]}}
+    answers = io.BytesIO()
+    answers.close = lambda: None  # type: ignore[method-assign]
+    server = server_of("0", lambda path, text: (), Solver(()))
+    run(server, io.BytesIO(written("initialize", {"capabilities": preferred}, id=1)), answers, repr)
+    body = answers.getvalue().partition(b"\r\n\r\n")[2]
+    assert json.loads(body)["result"]["capabilities"].get("positionEncoding", "utf-16") == "utf-16"
+
+
 def as_read(text: str) -> str:
     """A text with the lines of the protocol, each character at its place."""
     blank = " " + text[1:] if text.startswith("\ufeff") else text

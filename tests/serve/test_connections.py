@@ -18,7 +18,7 @@ import pytest
 
 from parc.serve.limits import Limits
 from tests.support.paths import ROOT
-from tests.support.served_page import PATIENCE, Served, serving, started
+from tests.support.served_page import PATIENCE, Served, alive, serving, started
 from tests.support.waiting import wait_until
 
 LIMITS = Limits()
@@ -233,10 +233,14 @@ def test_a_body_of_the_owner_is_read_as_it_is_sent(served: Served) -> None:
         assert said.startswith(b"HTTP/1.1 200 ") and b"connection: close" in said.lower()
 
 
+@pytest.mark.parametrize(
+    ("end", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_open_tells_the_token_to_nobody_but_its_owner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: signal.Signals, status: int
 ) -> None:
-    """A browser gets a file that only its owner may read, in a folder that only its owner may enter."""
+    """A browser gets a file that only its owner may read, in a folder that only its owner may enter; both are
+    gone at the end, and so is every process."""
     browser = tmp_path / "browser"
     browser.write_text(
         f'#!/bin/sh\nprintf %s "$1" > {tmp_path}/named\nmv {tmp_path}/named {tmp_path}/seen\n'
@@ -263,9 +267,12 @@ def test_open_tells_the_token_to_nobody_but_its_owner(
                 with suppress(FileNotFoundError, ProcessLookupError):
                     assert served.token.encode() not in Path(f"/proc/{number}/{name}").read_bytes()
     finally:
-        served.process.send_signal(signal.SIGINT)
-        served.process.wait(PATIENCE)
+        running = served.processes()
+        served.process.send_signal(end)
+        ended = served.process.wait(PATIENCE)
         assert served.process.stdout
         said = served.process.stdout.read()
         served.process.stdout.close()
+    assert ended == status
     assert not page.parent.exists() and "Traceback" not in said and served.token not in said
+    wait_until(lambda: not any(map(alive, running)), PATIENCE, "the end of all processes")
