@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
@@ -14,16 +14,26 @@ from pygls import uris
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
-from ..dsl.diagnostics import Diagnostic, Severity, Span, one_line
+from ..dsl.diagnostics import Diagnostic, one_line
 from ..dsl.syntax.sources import reading_once
 from ..dsl.syntax.tree import Block, Let
 from .completions import completions
 from .document import Document
-from .edits import Replacement, cures, format_edits
+from .edits import cures, format_edits
 from .hints import hints
 from .meanings import definition, meaning
+from .open_texts import HELD, OpenTexts, path_of
 from .places import Place, place_at
-from .positions import offset_of, position_of
+from .positions import position_of
+from .protocol_types import (
+    change_of,
+    diagnostic_of,
+    edits_of,
+    location_of,
+    offset_at,
+    range_of,
+    symbol_of,
+)
 from .renaming import (
     Refused,
     defined,
@@ -42,11 +52,6 @@ Judge: TypeAlias = Callable[[str, str], Sequence[Diagnostic]]
 #: The command of a lens; its argument is the URI of an open document.
 SOLVE = "parc.solve"
 
-_SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
-    "error": types.DiagnosticSeverity.Error,
-    "warning": types.DiagnosticSeverity.Warning,
-    "info": types.DiagnosticSeverity.Information,
-}
 _ITEM_KINDS = {
     "block": types.CompletionItemKind.Keyword,
     "setting": types.CompletionItemKind.Property,
@@ -71,7 +76,7 @@ class JobServer(LanguageServer):
 
     def __init__(self, version: str, judge: Judge, solver: Solver) -> None:
         super().__init__("parc", version)
-        self.judge, self.solver = judge, solver
+        self.judge, self.solver, self.texts = judge, solver, OpenTexts()
 
 
 def serve(version: str, judge: Judge, solving: Sequence[str], fault: Fault) -> int:
@@ -89,6 +94,8 @@ def serve(version: str, judge: Judge, solving: Sequence[str], fault: Fault) -> i
 def server_of(version: str, judge: Judge, solver: Solver) -> JobServer:
     """A server that knows every request below."""
     server = JobServer(version, judge, solver)
+    for notification in HELD:
+        del server.protocol.fm.builtin_features[notification]
     for request, answer in _ANSWERS.items():
         server.feature(request)(answer)
     options = types.CompletionOptions(trigger_characters=[".", "="])
@@ -101,15 +108,18 @@ def server_of(version: str, judge: Judge, solver: Solver) -> JobServer:
 
 
 def opened(server: JobServer, params: types.DidOpenTextDocumentParams) -> None:
+    server.texts.open(params.text_document)
     _publish(server, params.text_document.uri)
 
 
 def changed(server: JobServer, params: types.DidChangeTextDocumentParams) -> None:
+    server.texts.change(params.text_document, params.content_changes)
     server.solver.forget(params.text_document.uri)
     _publish(server, params.text_document.uri)
 
 
 def closed(server: JobServer, params: types.DidCloseTextDocumentParams) -> None:
+    server.texts.close(params.text_document.uri)
     server.solver.forget(params.text_document.uri)
     nothing = types.PublishDiagnosticsParams(params.text_document.uri, [])
     server.text_document_publish_diagnostics(nothing)
@@ -117,8 +127,8 @@ def closed(server: JobServer, params: types.DidCloseTextDocumentParams) -> None:
 
 def _publish(server: JobServer, uri: str) -> None:
     document = _document(server, uri)
-    found = [_diagnostic(document, each) for each in _judged(server, document)]
-    version = server.workspace.get_text_document(uri).version
+    found = [diagnostic_of(document, each) for each in _judged(server, document)]
+    version = server.texts.version(uri)
     server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
 
@@ -127,16 +137,16 @@ def _judged(server: JobServer, document: Document) -> Sequence[Diagnostic]:
         return server.judge(document.path, document.text)
 
 
-def hover(server: LanguageServer, params: types.HoverParams) -> types.Hover | None:
+def hover(server: JobServer, params: types.HoverParams) -> types.Hover | None:
     document, place = _place(server, params)
     text = meaning(document, place) if place else None
     if place is None or text is None:
         return None
     content = types.MarkupContent(types.MarkupKind.Markdown, text)
-    return types.Hover(content, _range(document.text, place.span.start, place.span.end))
+    return types.Hover(content, range_of(document.text, place.span.start, place.span.end))
 
 
-def complete(server: LanguageServer, params: types.CompletionParams) -> list[types.CompletionItem]:
+def complete(server: JobServer, params: types.CompletionParams) -> list[types.CompletionItem]:
     document, offset = _offset(server, params)
     return [
         types.CompletionItem(
@@ -151,39 +161,39 @@ def complete(server: LanguageServer, params: types.CompletionParams) -> list[typ
     ]
 
 
-def define(server: LanguageServer, params: types.DefinitionParams) -> types.Location | None:
+def define(server: JobServer, params: types.DefinitionParams) -> types.Location | None:
     document, place = _place(server, params)
     found = definition(document, place) if place else None
-    return _location(document, found) if found else None
+    return location_of(document, found) if found else None
 
 
-def refer(server: LanguageServer, params: types.ReferenceParams) -> list[types.Location]:
+def refer(server: JobServer, params: types.ReferenceParams) -> list[types.Location]:
     document, place = _place(server, params)
     found = uses(document, place, _workspace(server, document)) if place else []
-    return [_location(use.document, span) for use in found for span in use.spans]
+    return [location_of(use.document, span) for use in found for span in use.spans]
 
 
-def rename(server: LanguageServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
+def rename(server: JobServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
     document, place = _place(server, params)
     if place is None:
         return None
     with _telling():
         edited = rename_edits(document, place, params.new_name, _workspace(server, document))
-    uri_of = {_path_of(uri): uri for uri in server.workspace.text_documents}
+    uri_of = {path_of(uri): uri for uri in server.texts}
     changes = {
-        uri_of.get(each.path) or uris.from_fs_path(each.path) or "": _edits(each, edits)
+        uri_of.get(each.path) or uris.from_fs_path(each.path) or "": edits_of(each, edits)
         for each, edits in edited
     }
     return types.WorkspaceEdit(changes) if changes else None
 
 
-def can_rename(server: LanguageServer, params: types.PrepareRenameParams) -> types.Range | None:
+def can_rename(server: JobServer, params: types.PrepareRenameParams) -> types.Range | None:
     document, place = _place(server, params)
     if place is None or defined(document, place) is None:
         return None
     with _telling():
         refuse_library(document, place)
-    return _range(document.text, place.span.start, place.span.end)
+    return range_of(document.text, place.span.start, place.span.end)
 
 
 @contextmanager
@@ -195,23 +205,21 @@ def _telling() -> Iterator[None]:
         raise JsonRpcException(str(refused), types.LSPErrorCodes.RequestFailed) from None
 
 
-def format(server: LanguageServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+def format(server: JobServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
     document = _document(server, params.text_document.uri)
-    return _edits(document, format_edits(document))
+    return edits_of(document, format_edits(document))
 
 
-def symbols(
-    server: LanguageServer, params: types.DocumentSymbolParams
-) -> list[types.DocumentSymbol]:
+def symbols(server: JobServer, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
     document = _document(server, params.text_document.uri)
     found = []
     for statement in document.file.statements:
         if isinstance(statement, Block):
             kind, name = types.SymbolKind.Class, " ".join(statement.head.text.split())
-            found.append(_symbol(document, name, kind, statement.span, statement.head))
+            found.append(symbol_of(document, name, kind, statement.span, statement.head))
         elif isinstance(statement, Let):
             name, kind = statement.name.name, types.SymbolKind.Constant
-            found.append(_symbol(document, name, kind, statement.span, statement.name.span))
+            found.append(symbol_of(document, name, kind, statement.span, statement.name.span))
     return found
 
 
@@ -219,15 +227,13 @@ def code_actions(server: JobServer, params: types.CodeActionParams) -> list[type
     """The cures of the complaints that touch the range; those that `check --fix` makes are preferred."""
     uri = params.text_document.uri
     document = _document(server, uri)
-    start, end = (
-        _offset_at(document.text, each) for each in (params.range.start, params.range.end)
-    )
+    start, end = (offset_at(document.text, each) for each in (params.range.start, params.range.end))
     return [
         types.CodeAction(
             title=complaint.help or "mend it",
             kind=types.CodeActionKind.QuickFix,
-            diagnostics=[_diagnostic(document, complaint)],
-            edit=_change(document, uri, edits),
+            diagnostics=[diagnostic_of(document, complaint)],
+            edit=change_of(document, uri, edits),
             is_preferred=complaint.fix is not None and complaint.fix.safe,
         )
         for complaint in _judged(server, document)
@@ -236,11 +242,9 @@ def code_actions(server: JobServer, params: types.CodeActionParams) -> list[type
     ]
 
 
-def inlay_hints(server: LanguageServer, params: types.InlayHintParams) -> list[types.InlayHint]:
+def inlay_hints(server: JobServer, params: types.InlayHintParams) -> list[types.InlayHint]:
     document = _document(server, params.text_document.uri)
-    start, end = (
-        _offset_at(document.text, each) for each in (params.range.start, params.range.end)
-    )
+    start, end = (offset_at(document.text, each) for each in (params.range.start, params.range.end))
     return [
         types.InlayHint(types.Position(*position_of(document.text, hint.offset)), hint.text)
         for hint in hints(document)
@@ -254,7 +258,7 @@ def lenses(server: JobServer, params: types.CodeLensParams) -> list[types.CodeLe
     document = _document(server, uri)
     return [
         types.CodeLens(
-            _range(document.text, block.head.start, block.head.end),
+            range_of(document.text, block.head.start, block.head.end),
             types.Command(
                 server.solver.line(uri, block.name.name, document.text), SOLVE, arguments=[uri]
             ),
@@ -300,33 +304,18 @@ _ANSWERS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _document(server: LanguageServer, uri: str) -> Document:
-    """An open document, or a file as any command reads one, not as pygls does: it waits at a pipe."""
-    if uri in server.workspace.text_documents:
-        text = server.workspace.text_documents[uri].source
-        return Document(_path_of(uri), text, _unsaved(server))
-    found = document_at(_path_of(uri), _unsaved(server))
+def _document(server: JobServer, uri: str) -> Document:
+    """An open document, or a file as any command reads one."""
+    if uri in server.texts:
+        return Document(path_of(uri), server.texts.text(uri), server.texts.unsaved())
+    found = document_at(path_of(uri), server.texts.unsaved())
     if found is None:
         message = f"parc cannot read `{one_line(uri)}`"
         raise JsonRpcException(message, types.LSPErrorCodes.RequestFailed)
     return found
 
 
-def _path_of(uri: str) -> str:
-    try:
-        return uris.to_fs_path(uri) or "job.par"
-    except ValueError:
-        raise JsonRpcInvalidParams(f"`{one_line(uri)}` is no URI") from None
-
-
-def _unsaved(server: LanguageServer) -> dict[str, str]:
-    """The texts of the open documents by their real paths; other files may import them before they are
-    saved."""
-    opened = server.workspace.text_documents
-    return {os.path.realpath(_path_of(uri)): opened[uri].source for uri in opened}
-
-
-def _workspace(server: LanguageServer, asked: Document) -> list[Document]:
+def _workspace(server: JobServer, asked: Document) -> list[Document]:
     """The open documents, and the job files below the folders that the editor has opened."""
     folders = (uris.to_fs_path(uri) for uri in server.workspace.folders)
     paths, all_of_them = job_files(folder for folder in folders if folder)
@@ -337,64 +326,11 @@ def _workspace(server: LanguageServer, asked: Document) -> list[Document]:
     return [each for each in found if each is not None]
 
 
-def _offset(server: LanguageServer, params: _AtPosition) -> tuple[Document, int]:
+def _offset(server: JobServer, params: _AtPosition) -> tuple[Document, int]:
     document = _document(server, params.text_document.uri)
-    return document, _offset_at(document.text, params.position)
+    return document, offset_at(document.text, params.position)
 
 
-def _place(server: LanguageServer, params: _AtPosition) -> tuple[Document, Place | None]:
+def _place(server: JobServer, params: _AtPosition) -> tuple[Document, Place | None]:
     document, offset = _offset(server, params)
     return document, place_at(document.file, offset)
-
-
-def _offset_at(text: str, position: types.Position) -> int:
-    return offset_of(text, position.line, position.character)
-
-
-def _range(text: str, start: int, end: int) -> types.Range:
-    return types.Range(*(types.Position(*position_of(text, each)) for each in (start, end)))
-
-
-def _location(document: Document, span: Span) -> types.Location:
-    own = span.source.name == document.path
-    text = document.text if own else span.source.text
-    uri = uris.from_fs_path(os.path.abspath(span.source.name)) or ""
-    return types.Location(uri, _range(text, span.start, span.end))
-
-
-def _edits(document: Document, edits: Iterable[Replacement]) -> list[types.TextEdit]:
-    return [
-        types.TextEdit(_range(document.text, edit.start, edit.end), edit.text) for edit in edits
-    ]
-
-
-def _change(document: Document, uri: str, edits: Iterable[Replacement]) -> types.WorkspaceEdit:
-    return types.WorkspaceEdit({uri: _edits(document, edits)})
-
-
-def _symbol(
-    document: Document, name: str, kind: types.SymbolKind, whole: Span, head: Span
-) -> types.DocumentSymbol:
-    around, inside = (_range(document.text, span.start, span.end) for span in (whole, head))
-    return types.DocumentSymbol(name, kind, around, inside)
-
-
-def _diagnostic(document: Document, complaint: Diagnostic) -> types.Diagnostic:
-    """One of another file is shown at the start of this one, with its place in words."""
-    span, message = complaint.span, complaint.message
-    if span and span.source.name != document.path:
-        message, span = f"{span}: {message}", None
-    start, end = (span.start, max(span.end, span.start + 1)) if span else (0, 0)
-    notes = [
-        types.DiagnosticRelatedInformation(_location(document, note.span), note.message)
-        for note in complaint.notes
-        if note.span
-    ]
-    return types.Diagnostic(
-        _range(document.text, start, end),
-        message if complaint.help is None else f"{message}\nhelp: {complaint.help}",
-        severity=_SEVERITIES[complaint.severity],
-        code=complaint.code,
-        source="parc",
-        related_information=notes or None,
-    )

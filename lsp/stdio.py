@@ -98,6 +98,9 @@ def _handle(server: LanguageServer, message: Message) -> None:
     found = protocol.structure_message(message)
     if isinstance(found, types.CancelNotification) and not isinstance(found.params.id, int | str):
         raise JsonRpcInvalidParams("an id is a number or a text")
+    if isinstance(found, types.InitializeRequest) and found.params.capabilities.general:
+        # An editor may prefer other units; every editor knows those of UTF-16, in which parc counts.
+        found.params.capabilities.general.position_encodings = None
     protocol.handle_message(found)
 
 

@@ -82,7 +82,9 @@ def app_of(page: Page, port: int, token: str) -> Doors:
             Route(f"/api/{kind}", _asked(page, pool, kind, fields), methods=["POST"])
             for kind, fields in kinds.items()
         ]
-    return Doors(Starlette(routes=routes), port, token, page.limits.body_bytes)
+    application = Starlette(routes=routes)
+    application.router.redirect_slashes = False
+    return Doors(application, port, token, page.limits.body_bytes)
 
 
 def _folder() -> resources.abc.Traversable:

@@ -1,19 +1,31 @@
-"""Connections -> requests, with a limit on how long the head of a request may take, which uvicorn lacks."""
+"""Connections -> requests: one each, in bounded time, and never so many that the page's own has no room."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import h11
+from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .limits import Limits
 
-def bounded(seconds: float) -> type[H11Protocol]:
-    """The protocol that closes a connection whose next request has not begun to arrive whole in time.
+#: Bytes of a head that are read at once: h11 asks how long a head is only while it lacks its end.
+PIECE = 4096
+#: Whether a request bears the token.
+Owned = Callable[[Scope], bool]
 
-    A client that sends a header a second would hold its connection for ever otherwise. How long a body may
-    take is the application's matter.
+
+def bounded(limits: Limits, owned: Owned) -> type[H11Protocol]:
+    """The protocol of connections, each of which is closed at a deadline.
+
+    Every peer is on this machine, so only the token tells the page from another user. A connection is a
+    stranger's until its request bears it. Strangers have `stranger_seconds` from being accepted to having
+    read their answer, and where there are too many, the oldest makes room. The owner's body and solve are
+    bounded by the application, and the reading of its answer by `answer_seconds`.
     """
+    strangers: dict[H11Protocol, None] = {}
 
     class BoundedProtocol(H11Protocol):
         _deadline: asyncio.TimerHandle | None = None
@@ -21,32 +33,52 @@ def bounded(seconds: float) -> type[H11Protocol]:
         # uvicorn narrows the transport of asyncio's own protocol, and so does this.
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._expect()
+            self._accepted = self.loop.time()
+            self._close_at(self._accepted + limits.head_seconds)
+            strangers[self] = None
+            if len(strangers) > limits.strangers:
+                oldest = next(iter(strangers))
+                del strangers[oldest]
+                oldest.transport.abort()
 
         def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self.conn.their_state is not h11.IDLE:
-                self._cancel()
+            at = 0
+            try:
+                while self.cycle is None and at < len(data) and not self.transport.is_closing():
+                    super().data_received(data[at : at + PIECE])
+                    at += PIECE
+                    if self.cycle is not None:
+                        self._asked()
+                if at < len(data) and not self.transport.is_closing():
+                    super().data_received(data[at:])
+            except h11.LocalProtocolError:
+                # What follows the head is malformed, and the answer has begun.
+                self.transport.abort()
+
+        def _asked(self) -> None:
+            if not owned(dict(self.scope)):
+                self._close_at(self._accepted + limits.stranger_seconds)
+                return
+            strangers.pop(self, None)
+            self._cancel()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
-            if self.conn.their_state is h11.IDLE:
-                self._expect()
+            if self not in strangers:
+                self._close_at(self.loop.time() + limits.answer_seconds)
 
         def connection_lost(self, exc: Exception | None) -> None:
+            strangers.pop(self, None)
             self._cancel()
             super().connection_lost(exc)
 
-        def _expect(self) -> None:
+        def _close_at(self, moment: float) -> None:
             self._cancel()
-            self._deadline = self.loop.call_later(seconds, self._close)
+            self._deadline = self.loop.call_at(moment, self.transport.abort)
 
         def _cancel(self) -> None:
             if self._deadline is not None:
                 self._deadline.cancel()
                 self._deadline = None
-
-        def _close(self) -> None:
-            self.transport.abort()
 
     return BoundedProtocol

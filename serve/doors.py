@@ -13,8 +13,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: The header that bears the token of the address which `parc serve` prints.
 TOKEN = "x-parc-token"
-#: Headers of every answer: kept nowhere, read as what they are, and by this page alone.
+#: Headers of every answer: kept nowhere, read as what they are, by this page alone, and the last one of their
+#: connection: what else comes on it, be it a body that nothing reads, is not waited for.
 HEADERS = {
+    "Connection": "close",
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -24,9 +26,8 @@ HEADERS = {
 
 
 def refusal(status: int, message: str) -> JSONResponse:
-    """An answer that says why there is none. The connection ends with it: what else comes on it is not
-    read."""
-    return JSONResponse({"error": message}, status, headers={"Connection": "close"})
+    """An answer that says why there is none."""
+    return JSONResponse({"error": message}, status)
 
 
 @dataclass
@@ -58,6 +59,11 @@ class Doors:
 
         await (refused or self.app)(scope, receive, send_with_headers)
 
+    def bears_token(self, scope: Scope) -> bool:
+        """Whether a request is the owner's."""
+        given = Headers(scope=scope).get(TOKEN, "")
+        return secrets.compare_digest(given.encode(), self.token.encode())
+
     def _refused(self, scope: Scope, headers: Mapping[str, str]) -> JSONResponse | None:
         names = (f"127.0.0.1:{self.port}", f"localhost:{self.port}")
         host, origin = headers.get("host", ""), headers.get("origin")
@@ -67,7 +73,7 @@ class Doors:
             return refusal(403, "a page of another origin asks")
         if not scope["path"].startswith("/api/"):
             return None
-        if not secrets.compare_digest(headers.get(TOKEN, "").encode(), self.token.encode()):
+        if not self.bears_token(scope):
             return refusal(401, "open the address that `parc serve` printed: it bears a token")
         return self._refused_body(origin, headers) if scope["method"] == "POST" else None
 

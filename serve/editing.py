@@ -17,7 +17,7 @@ from ..lsp.places import place_at
 
 def units(text: str, offset: int) -> int:
     """A character of a text -> its place in units of UTF-16."""
-    return offset + sum(character > "\uffff" for character in text[:offset])
+    return len(text[:offset].encode("utf-16-le", "surrogatepass")) // 2
 
 
 def character(text: str, place: int) -> int:

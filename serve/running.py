@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import resource
 import secrets
+import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import uvicorn
 
 from .app import Page, app_of
 from .connections import bounded
+from .doors import Doors
 from .limits import Limits
 from .processes import Answerer, Pool
 
 ADDRESS = "127.0.0.1"
-#: Connections that the system holds until they are accepted.
-BACKLOG = 128
+#: Connections that the system holds until they are accepted, all at once: far fewer than the strangers that
+#: there may be, so that none makes room for others before it was looked at.
+BACKLOG = 32
+
+#: Objects after which Python looks for unused ones. Commands look far more rarely, since they end soon; a
+#: connection leaves a few, and would leave 12 KB each.
+OBJECTS = 10_000
+#: Files of this process that are no connections: pipes of its processes, the page's, libraries.
+OWN_FILES = 64
 
 
 def listening(port: int) -> socket.socket:
@@ -49,13 +60,20 @@ class Service:
 
 
 def serve(place: socket.socket, service: Service, ready: Callable[[str], None]) -> None:
-    """Answers until Ctrl-C, then ends every process and raises `KeyboardInterrupt`; `ready` is told the
-    address once requests are taken."""
+    """Answers until Ctrl-C, then ends every process and raises `KeyboardInterrupt`, or `SystemExit` where a
+    signal ends it; `ready` is told the address once requests are taken."""
+    gc.set_threshold(OBJECTS)
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, _end)
     asyncio.run(_serve(place, service, ready))
 
 
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
 async def _serve(place: socket.socket, service: Service, ready: Callable[[str], None]) -> None:
-    limits = service.limits
+    limits = _with_files(service.limits)
     editing = service.pool(limits.editing, limits.edits_waiting, limits.edit_seconds)
     solving = service.pool(limits.solving, limits.solves_waiting, limits.solve_seconds)
     port, token = place.getsockname()[1], secrets.token_urlsafe(24)
@@ -71,11 +89,22 @@ async def _serve(place: socket.socket, service: Service, ready: Callable[[str], 
         solving.end()
 
 
-def _config(app: object, limits: Limits) -> uvicorn.Config:
+def _with_files(limits: Limits) -> Limits:
+    """The limits, with fewer connections of strangers where this process may open few files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.connections + OWN_FILES
+    if hard == resource.RLIM_INFINITY or hard > soft:
+        soft = max(soft, wanted if hard == resource.RLIM_INFINITY else min(wanted, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    room = max(2, soft - OWN_FILES)
+    strangers = min(limits.strangers, room * limits.strangers // limits.connections)
+    return replace(limits, strangers=strangers, connections=min(limits.connections, room))
+
+
+def _config(app: Doors, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
-        # Starlette's type of an application is wider than uvicorn's protocol of one.
-        app,  # type: ignore[arg-type]
-        http=bounded(limits.head_seconds),
+        app,
+        http=bounded(limits, app.bears_token),
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -84,7 +113,8 @@ def _config(app: object, limits: Limits) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        backlog=BACKLOG,
         limit_concurrency=limits.connections,
-        timeout_keep_alive=int(limits.head_seconds),
+        h11_max_incomplete_event_size=limits.head_bytes,
         timeout_graceful_shutdown=0,
     )

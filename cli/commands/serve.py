@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
 NAME = "serve"
 #: Where the page is unless told otherwise, so that a link of yesterday still leads to it.
 PORT = 8731
+#: A page that leads to an address, which is made of letters, digits, hyphens and what stands between them.
+_FORWARDING = """<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0;url=%s">
+<title>parc</title>
+"""
 #: Packages of the extra.
 _EXTRA = ("starlette", "uvicorn", "h11")
 
@@ -79,14 +88,17 @@ def run(arguments: Namespace) -> int:
         help = "install parc with its extra `serve`, as in pip install './parc[serve]'"
         missing = Diagnostic(codes.NO_EXTRA, f"`parc serve` needs `{error.name}`", help=help)
         raise JobError([missing]) from None
+    from tempfile import TemporaryDirectory
+
     from ..served import PRELOADED, answer, opened_json
 
     opened = _opened(arguments)
     opened_json(opened)
     limits = Limits(solve_seconds=arguments.seconds, process_bytes=arguments.memory * 2**20)
     service = Service(partial(opened_json, opened), partial(answer, opened), PRELOADED, limits)
-    with _listening(arguments.port) as place:
-        serve(place, service, partial(_tell, open_it=arguments.open))
+    private = TemporaryDirectory(prefix="parc-") if arguments.open else nullcontext()
+    with _listening(arguments.port) as place, private as folder:
+        serve(place, service, partial(_tell, folder=folder))
     return 0
 
 
@@ -121,11 +133,17 @@ def _listening(port: int) -> socket.socket:
         raise JobError([Diagnostic(codes.NO_PORT, message, help=help)]) from None
 
 
-def _tell(address: str, open_it: bool) -> None:
+def _tell(address: str, folder: str | None) -> None:
+    """Prints the address; with a folder, which only its owner may enter, opens a page there that leads to it:
+    every user of the machine sees what stands on the command line of a browser."""
     print(f"parc serves {address}", "Ctrl-C ends it", sep="\n", flush=True)
-    if not open_it:
+    if folder is None:
         return
     import webbrowser
+    from pathlib import Path
 
-    if not webbrowser.open(address):
+    path = Path(folder, "open.html")
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(_FORWARDING % address)
+    if not webbrowser.open(path.as_uri()):
         print("no browser was found: open the address by hand", file=sys.stderr)

@@ -85,9 +85,14 @@ def _refuse_unopened(path: str, name: str, span: Span | None) -> None:
 
 def decode(data: bytes, name: str, span: Span | None = None) -> str:
     try:
-        return re.sub(r"\r(?!\n)", "\n", data.decode("utf-8-sig"))
+        return with_line_feeds(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         place = f"byte {data[error.start]:#04x} at offset {error.start}, line {line}"
         message = f"`{name}` is not UTF-8 text: {place}"
         raise wrong(codes.NOT_UTF8, message, span, "save the file as UTF-8") from None
+
+
+def with_line_feeds(text: str) -> str:
+    """A text whose lines end with `\\n` or `\\r\\n`, each character at its place."""
+    return re.sub(r"\r(?!\n)", "\n", text)

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lsprotocol import types
 
 from parc.__main__ import OBJECTS, main
 from parc.checking import checked
@@ -23,19 +24,24 @@ from parc.lsp.meanings import definition, meaning
 from parc.lsp.places import place_at
 from parc.lsp.positions import offset_of, position_of
 from tests.support.paths import ROOT
+from tests.support.protocol_text import ProtocolText
 
 QUICK = settings(max_examples=100)
 EXAMPLE = (ROOT / "examples" / "llama3_70b.par").read_text()
 
 
-@given(st.text(alphabet="a\n\r\U0001f680\u00e9", max_size=30))
+@given(st.text(alphabet="a\n\r\U0001f680\u00e9\u2028\u2029\x85\x0b\x0c\x1c", max_size=30))
 @QUICK
 def test_places_and_characters_agree(text: str) -> None:
+    model = ProtocolText.of(text)
     for offset in range(len(text) + 1):
         line, column = position_of(text, offset)
-        assert offset_of(text, line, column) == offset
-        before = text[:offset].split("\n")[-1]
-        assert column == len(before.encode("utf-16-le")) // 2
+        within = text[offset - 1 : offset + 1] == "\r\n" and offset > 0
+        assert offset_of(text, line, column) == offset - within
+        assert (
+            model.place(types.Position(line, column))
+            == len(text[: offset - within].encode("utf-16-le")) // 2
+        )
 
 
 def test_a_job_of_300_lines_is_judged_as_it_is_typed() -> None:

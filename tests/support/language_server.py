@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lsprotocol import types
 from pytest_lsp import LanguageClient
 
-from parc.lsp.positions import offset_of
+from tests.support.protocol_text import ProtocolText
 
 
 async def show(client: LanguageClient, text: str, uri: str) -> list[types.Diagnostic]:
@@ -21,20 +21,9 @@ async def show(client: LanguageClient, text: str, uri: str) -> list[types.Diagno
 def at(text: str, word: str, after: int = 0) -> types.Position:
     """Right behind the first letter of the first `word` behind a number of characters."""
     start = text.index(word, after) + 1
-    line = text.count("\n", 0, start)
-    return types.Position(line, start - text.rfind("\n", 0, start) - 1)
+    return ProtocolText.of(text).position(len(ProtocolText.of(text[:start]).units))
 
 
 def edited(text: str, edits: Sequence[types.TextEdit | types.AnnotatedTextEdit]) -> str:
     """A text after edits that do not overlap."""
-    spans = [
-        (
-            offset_of(text, each.range.start.line, each.range.start.character),
-            offset_of(text, each.range.end.line, each.range.end.character),
-            each.new_text,
-        )
-        for each in edits
-    ]
-    for start, end, new in sorted(spans, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
+    return ProtocolText.of(text).edited(edits)

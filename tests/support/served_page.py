@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,8 +76,10 @@ class Served:
         return found
 
 
-def started(*arguments: object, folder: Path | None = None) -> Served:
-    """A server at a free port, once it takes requests."""
+def started(
+    *arguments: object, folder: Path | None = None, prepared: Callable[[], None] | None = None
+) -> Served:
+    """A server at a free port, once it takes requests; its process does what `prepared` says first."""
     process = subprocess.Popen(
         [sys.executable, "-m", "parc", "serve", "--port", "0", *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -85,6 +87,7 @@ def started(*arguments: object, folder: Path | None = None) -> Served:
         text=True,
         cwd=folder,
         start_new_session=True,
+        preexec_fn=prepared,
     )
     assert process.stdout
     said = process.stdout.readline()
@@ -94,9 +97,11 @@ def started(*arguments: object, folder: Path | None = None) -> Served:
 
 
 @contextmanager
-def serving(*arguments: object, folder: Path | None = None) -> Iterator[Served]:
+def serving(
+    *arguments: object, folder: Path | None = None, prepared: Callable[[], None] | None = None
+) -> Iterator[Served]:
     """A server for as long as the context lasts."""
-    served = started(*arguments, folder=folder)
+    served = started(*arguments, folder=folder, prepared=prepared)
     try:
         yield served
     finally:
