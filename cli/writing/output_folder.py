@@ -124,7 +124,7 @@ def write(
     changes_to_make = [change for change in wanted if force or not change.stays]
     if not force:
         _refuse_edited(folder, changes_to_make)
-    if not changes_to_make:
+    if not changes_to_make and not leftovers(folder):
         return
     try:
         swap(folder, changes_to_make, frozenset(scripts))
@@ -182,7 +182,7 @@ def _removal(folder: Folder, path: str, known: frozenset[str]) -> Change | None:
     """The removal of a file of an earlier run; what is no plain file stays, and is not read."""
     try:
         status, before = folder.file_status(path), folder.read(path)
-    except (Refused, OSError):
+    except Refused:
         return None
     if before is None or status is None:
         return None
