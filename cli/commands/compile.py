@@ -67,7 +67,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from ..writing.output_folder import changes, refuse_unwritable
+    from ..writing.output_folder import changes, is_launch_file, refuse_unwritable
 
     jobs = load_jobs(arguments.job, arguments.set)
     load_numpy()
@@ -77,12 +77,14 @@ def run(arguments: Namespace) -> int:
         refuse_unwritable(arguments.output)
     result = _compile(jobs, arguments.target, arguments.report is not False, arguments.output)
     stopped = result.failed and not arguments.keep_going
-    wanted = (
-        [] if stopped else changes(arguments.output, result.files, result.parts, result.scripts)
-    )
+    wanted = []
+    if not stopped:
+        inputs = (arguments.output, result.files, result.parts, result.scripts, is_launch_file)
+        wanted = changes(*inputs)
     written = not (stopped or arguments.check or arguments.diff)
     if written:
         _write(arguments, wanted, result)
+    _tell_leftovers(arguments.output)
     if arguments.json or not stopped:
         _report(arguments, result.planned, wanted, written)
     return 1 if result.failed or (arguments.check and wanted) else 0
@@ -103,6 +105,20 @@ def _write(arguments: Namespace, wanted: Sequence[Change], result: _Result) -> N
             edited = (each for each in wanted if each.edited and not each.stays)
             sys.stdout.write("".join(each.diff() for each in edited))
         raise
+
+
+def _tell_leftovers(output: Path) -> None:
+    from ..writing.output_folder import leftovers
+
+    print_diagnostics(
+        Diagnostic(
+            codes.LEFT_OVER,
+            f"`{path}` is called like what a killed run leaves: it is not read",
+            help="remove it if no parc is running; what your own parc left, its next run removes",
+            severity="warning",
+        )
+        for path in leftovers(output)
+    )
 
 
 def _print_plans(planned: Sequence[Planned]) -> None:

@@ -6,7 +6,8 @@ names that parc can write and only while their content is the one that it lists.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from parc.dsl.inputs.documents import json_value
@@ -18,6 +19,11 @@ MANIFEST = "plan.json"
 #: Of a run that is under way, or was killed: the sha256 of each file that it replaces or removes.
 _REPLACED = "replaced"
 
+#: What stands beside the folders of targets and launchers.
+_BESIDE = {"report.html", "REPORT.md", "run.sh", "trials.json", "trials.sbatch"}
+
+#: Whether a file of a name may be parc's own.
+MayBe = Callable[[str], bool]
 #: File -> the digests under which it is parc's own.
 Owned = dict[str, frozenset[str]]
 
@@ -32,7 +38,18 @@ def digest(content: bytes | None) -> str | None:
     return None if content is None else hashlib.sha256(content).hexdigest()
 
 
-def owned(folder: Folder, part: str = "") -> Owned:
+def is_launch_file(name: str) -> bool:
+    """Whether `parc compile` or `parc trials` could have written a file of this name into its part of a folder:
+    a target's or a launcher's, one beside them, or those of a trial."""
+    from parc.backends import BACKENDS, LAUNCHERS
+
+    *above, last = name.split("/")
+    if above and re.fullmatch(r"trial-\d+", above[0]):
+        above = above[1:]
+    return last in _BESIDE if not above else above in [[each] for each in (*BACKENDS, *LAUNCHERS)]
+
+
+def owned(folder: Folder, part: str = "", may_be: MayBe = is_writable_name) -> Owned:
     """Files that an earlier run wrote into a part of the folder, such as "job/", and the manifest itself,
     without a digest; empty where there is none."""
     name = f"{part}{MANIFEST}"
@@ -45,7 +62,7 @@ def owned(folder: Folder, part: str = "") -> Owned:
         return {}
     found: dict[str, set[str]] = {name: set()}
     for each, known in pairs:
-        if is_writable_name(each):
+        if is_writable_name(each) and may_be(each):
             found.setdefault(f"{part}{each}", set()).add(known)
     return {each: frozenset(known) for each, known in found.items()}
 

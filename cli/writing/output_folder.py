@@ -17,10 +17,20 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from .. import codes
 from .folder import Folder, folder_at
 from .folder_swap import in_turn, is_executable, swap
-from .manifest import MANIFEST, Owned, digest, manifest, owned
-from .paths import InTheWay, Refused, why
+from .manifest import MANIFEST, MayBe, Owned, digest, is_launch_file, manifest, owned
+from .paths import InTheWay, Refused, is_writable_name, why
 
-__all__ = ["MANIFEST", "Change", "changes", "manifest", "readable", "refuse_unwritable", "write"]
+__all__ = [
+    "MANIFEST",
+    "Change",
+    "changes",
+    "is_launch_file",
+    "leftovers",
+    "manifest",
+    "readable",
+    "refuse_unwritable",
+    "write",
+]
 
 #: Characters of a line beyond which a file is for programs: its difference is told and not printed.
 LONGEST_LINE = 10_000
@@ -76,9 +86,11 @@ def changes(
     files: Mapping[str, str],
     parts: Iterable[str] = ("",),
     scripts: Iterable[str] = (),
+    may_be: MayBe = is_writable_name,
 ) -> list[Change]:
-    """What writing `files` into the folder would change; each of `parts`, such as "job/", has a `plan.json`.
-    Nothing is written, made or ended that another run has begun.
+    """What writing `files` into the folder would change; each of `parts`, such as "job/", has a `plan.json`,
+    which is believed of names that `may_be` parc's own. Nothing is written or made, and nothing ended that
+    another run has begun.
 
     A script that is not executable is a change too.
 
@@ -86,18 +98,18 @@ def changes(
     """
     try:
         with in_turn(path, to_write=False) as folder:
-            found = list(_found(folder, files, parts, frozenset(scripts)))
+            known: Owned = {}
+            for part in parts:
+                known |= owned(folder, part, may_be)
+            found = list(_found(folder, files, known, frozenset(scripts)))
     except (OSError, ValueError) as error:
         raise JobError([_unwritable(path, error)]) from error
     return [change for change in found if change is not None]
 
 
 def _found(
-    folder: Folder, files: Mapping[str, str], parts: Iterable[str], scripts: frozenset[str]
+    folder: Folder, files: Mapping[str, str], known: Owned, scripts: frozenset[str]
 ) -> Iterator[Change | None]:
-    known: Owned = {}
-    for part in parts:
-        known |= owned(folder, part)
     for path, text in sorted(files.items()):
         yield _change(folder, path, text.encode(), known.get(path), path in scripts)
     for path in sorted(known.keys() - files.keys()):

@@ -216,9 +216,9 @@ def test_ctrl_c_while_renaming_waits_until_all_is_new(
     set_up(tmp_path / "place", OLD, FOREIGN)
     replace = os.replace
 
-    def pressed(*names: str, **folders: int) -> None:
+    def pressed(old: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        replace(*names, **folders)
+        replace(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", pressed)
