@@ -36,8 +36,8 @@ POINT_KILLED = "PAR178"
 NO_PRICE = "PAR179"
 NO_STAGE = "PAR186"
 TRACE_LONG = "PAR189"
-LEFT_OVER = "PAR182"
-OTHER_SCRIPT = "PAR183"
+LEFT_OVER = "PAR083"
+OTHER_SCRIPT = "PAR188"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {

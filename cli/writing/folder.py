@@ -24,6 +24,8 @@ _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: A folder on the way is passed through, which needs less than the right to list it.
 _ON_THE_WAY = _FOLDER | getattr(os, "O_PATH", os.O_RDONLY)
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+#: Kinds of what is locked.
+_LOCKED = {stat.S_IFDIR, stat.S_IFREG}
 
 
 class InUse(Exception):
@@ -187,26 +189,28 @@ class Folder:
 
     def leftovers(self) -> list[str]:
         """Names of what killed processes have left, or somebody has called like it."""
-        if self._number is None:
-            return []
-        return sorted(name for name in os.listdir(self.number) if name.startswith(PREFIX))
+        found = [] if self._number is None else os.listdir(self.number)
+        return sorted(name for name in found if name.startswith(PREFIX) and not self._is_held(name))
 
     def sweep(self) -> None:
         """Remove what processes of this user have left here that are no more."""
         for name in self.leftovers():
-            if is_own(name, self.path) and self._is_dead(name):
+            if is_own(name, self.path) and self._is_held(name) is False:
                 shutil.rmtree(name, ignore_errors=True, dir_fd=self.number)
                 with suppress(OSError):
                     os.unlink(name, dir_fd=self.number)
 
-    def _is_dead(self, name: str) -> bool:
-        """Whether no process holds the lock; without locks nobody knows."""
+    def _is_held(self, name: str) -> bool | None:
+        """Whether a process that lives has locked it; None where that cannot be known."""
         try:
+            if stat.S_IFMT(os.stat(name, dir_fd=self.number, follow_symlinks=False).st_mode) not in _LOCKED:
+                return None
             number = os.open(name, os.O_RDONLY | _FILE, dir_fd=self.number)
         except OSError:
-            return False
+            return None
         try:
-            return os.fstat(number).st_uid == os.geteuid() and try_lock(number) is True
+            held = try_lock(number)
+            return None if held is None else not held
         finally:
             os.close(number)
 

@@ -39,8 +39,8 @@ def digest(content: bytes | None) -> str | None:
 
 
 def is_launch_file(name: str) -> bool:
-    """Whether `parc compile` or `parc trials` could have written a file of this name into its part of a folder:
-    a target's or a launcher's, one beside them, or those of a trial."""
+    """Whether `parc compile` or `parc trials` could have written a file of this name into its part of a
+    folder: a target's or a launcher's, one beside them, or those of a trial."""
     from parc.backends import BACKENDS, LAUNCHERS
 
     *above, last = name.split("/")

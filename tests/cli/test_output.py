@@ -19,7 +19,6 @@ from tests.cli.interrupted_calls import (
     DONE,
     RAISED,
     WENT_ON,
-    child,
     ended,
     failures,
     kill,
@@ -176,7 +175,10 @@ def test_a_folder_with_files_of_others_is_whole_after_the_next_run(
         assert not [each for each in changes(out, with_manifest(following)) if each.edited]
         assert tree(out) == now
         kept = {name: text for name, text in now.items() if not name.startswith(".parc-")}
-        half += kept not in ({**with_manifest(before), **FOREIGN}, {**with_manifest(NEW), **FOREIGN})
+        half += kept not in (
+            {**with_manifest(before), **FOREIGN},
+            {**with_manifest(NEW), **FOREIGN},
+        )
         put(out, following)
         assert tree(out) == {**with_manifest(following), **FOREIGN} and not leftovers(tmp_path)
         set_up(out, before, FOREIGN)
