@@ -203,7 +203,10 @@ class Folder:
     def _is_held(self, name: str) -> bool | None:
         """Whether a process that lives has locked it; None where that cannot be known."""
         try:
-            if stat.S_IFMT(os.stat(name, dir_fd=self.number, follow_symlinks=False).st_mode) not in _LOCKED:
+            if (
+                stat.S_IFMT(os.stat(name, dir_fd=self.number, follow_symlinks=False).st_mode)
+                not in _LOCKED
+            ):
                 return None
             number = os.open(name, os.O_RDONLY | _FILE, dir_fd=self.number)
         except OSError:

@@ -29,14 +29,14 @@ def is_own(name: str, folder: Path) -> bool:
 
 
 def _tag(drawn: str, folder: Path, make: bool) -> str | None:
-    secret = _secret(_state_folder(), make)
+    secret = _secret(state_folder(), make)
     if not secret:
         return None
     text = f"{drawn}\0{folder}".encode(errors="surrogateescape")
     return blake2b(text, key=secret, digest_size=_DIGITS // 2).hexdigest()
 
 
-def _state_folder() -> Path | None:
+def state_folder() -> Path | None:
     """The user's folder for state; None where the environment names none."""
     given = os.environ.get("XDG_STATE_HOME", "")
     base = given if os.path.isabs(given) else os.path.expanduser("~/.local/state")
