@@ -77,7 +77,7 @@ def test_no_command_writes_through_a_link(
     assert {each: sorted(everything(each).items()) for each in (home, Path(".git"))} == before
 
 
-@pytest.mark.parametrize("command", ["lint --fix", "fmt", "check --fix"])
+@pytest.mark.parametrize("command", ["lint --fix", "fmt", "check --fix --unsafe-fixes"])
 @pytest.mark.parametrize("below", [False, True], ids=["itself", "above"])
 def test_no_cure_is_written_through_a_link(
     run: Parc, home: Path, command: str, below: bool
