@@ -113,12 +113,25 @@ def _followed(link: str, folder: str, is_last: bool) -> str:
 
 
 def _carrier(folder: str) -> str | None:
-    """What may have brought a link that lies in a folder: the repository around it, or the current folder."""
-    for above in (Path(folder), *Path(folder).parents):
-        if os.path.lexists(above / ".git"):
-            return str(above)
-    current = os.path.realpath(os.getcwd())
-    return current if _is_inside(folder, current) and folder != _home() else None
+    """What may have brought a link that lies in a folder: the repository around it, the current folder, or
+    what lies in the home folder. None for the home folder's own links, and for those of the system."""
+    home, current = _home(), os.path.realpath(os.getcwd())
+    if folder == home:
+        return home if _is_repository(home) else None
+    for above in map(str, (Path(folder), *Path(folder).parents)):
+        if _is_repository(above) and not _is_inside(home, above):
+            return above
+    if _is_inside(folder, current) and not _is_inside(home, current):
+        return current
+    return (
+        os.path.join(home, Path(folder).relative_to(home).parts[0])
+        if _is_inside(folder, home)
+        else None
+    )
+
+
+def _is_repository(folder: str) -> bool:
+    return os.path.lexists(os.path.join(folder, ".git"))
 
 
 def _home() -> str:

@@ -109,6 +109,21 @@ def tree(folder: Path) -> dict[str, bytes]:
     }
 
 
+def test_a_check_opens_nothing_for_writing(tmp_path: Path) -> None:
+    """Also beside what a killed run has left, and where there is no folder yet."""
+    job, place = tmp_path / "job.par", tmp_path / "place"
+    job.write_text(JOB.replace("STEPS", "100"))
+    place.mkdir()
+    compiling = ["compile", str(job), "-o", str(place / "out")]
+    for number, steps in enumerate(("100", "200")):
+        job.write_text(JOB.replace("STEPS", steps))
+        calls = calls_at(place, [*compiling, "--check", "--diff"], tmp_path / f"log{number}")
+        assert {call.name for call in calls} <= {"flock"}
+        assert number or list(place.iterdir()) == []
+        assert main(compiling) == 0
+        (place / "out" / ".parc-left").mkdir(exist_ok=True)
+
+
 @pytest.mark.parametrize("foreign", [False, True], ids=["exchanged", "in place"])
 def test_a_killed_compile_leaves_old_or_new(tmp_path: Path, foreign: bool) -> None:
     """At that moment; beside a file of somebody else, for whose sake the folder stays, after the next run."""

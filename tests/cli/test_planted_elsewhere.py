@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from parc.writing import temporary
-from parc.writing.paths import is_git, is_writable_name, parts_of
+from parc.writing.paths import is_git, is_writable_name, parts_of, resolved
 from parc.writing.temporary import is_own, new_name
 from tests.cli.test_single_file import BAD
 from tests.support.command_line import Parc
@@ -127,6 +127,43 @@ def test_a_link_in_the_home_folder_is_the_users_own(
     )
     assert run("compile", "job.par", "-o", "scratch/out", "--no-report").code == 0
     assert (disk / "out" / "plan.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("at", "leads", "is_followed"),
+    [
+        ("scratch", "/disk", True),
+        ("project/out", "/disk", False),
+        ("project/out", "HOME/other", False),
+        ("project/out", "HOME/project/other", True),
+        ("project/up/out", "HOME/project", True),
+    ],
+)
+@pytest.mark.parametrize("repository", ["", "project", "."])
+@pytest.mark.parametrize("current", ["", "project", ".."])
+def test_what_lies_in_the_home_folder_is_apart(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    at: str,
+    leads: str,
+    is_followed: bool,
+    repository: str,
+    current: str,
+) -> None:
+    """Wherever the command is run, and whether Git keeps a part of it, or all."""
+    monkeypatch.setenv("HOME", str(home))
+    (home / "project" / "other").mkdir(parents=True)
+    if repository:
+        (home / repository / ".git").mkdir()
+    place = leads.replace("HOME", str(home)).replace("/disk", str(home.parent / "disk"))
+    typed = home / at
+    link(typed.parent if "up/" in at else typed, place)
+    monkeypatch.chdir(home / current)
+    if is_followed and not (at == "scratch" and repository == "."):
+        assert str(resolved(typed)).startswith(str(Path(place).resolve()))
+    else:
+        with pytest.raises(ValueError, match="leads out of"):
+            resolved(typed)
 
 
 def test_a_job_called_git_gets_no_folder_of_git(run: Parc) -> None:
