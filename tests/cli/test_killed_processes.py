@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from parc.__main__ import main
+from parc.writing.temporary import new_name
 from tests.cli.test_single_file import BAD, FIXED
 
 #: Calls that change a file or a folder, or promise that it has been changed.
@@ -44,6 +45,12 @@ pytestmark = pytest.mark.skipif(
     not shutil.which("strace") or subprocess.run(["strace", "-qq", "true"]).returncode != 0,
     reason="strace is not installed, or may not trace here",
 )
+
+
+@pytest.fixture(autouse=True)
+def _secret_is_drawn(tmp_path: Path) -> None:
+    """Before the calls are counted: the first run of a user draws it, and others make fewer calls."""
+    new_name(tmp_path)
 
 
 @dataclass(frozen=True)
@@ -211,14 +218,16 @@ def test_a_fix_without_room_leaves_old_or_new(tmp_path: Path) -> None:
     fixing = ["lint", "--fix", str(script)]
     script.write_text(BAD)
     calls = calls_at(script.parent, fixing, log)
+    script.write_text(BAD)
     codes = set()
     for call, error, code in without_room(fixing, calls, log, 8):
         assert tree(script.parent) in ({"a.sh": BAD.encode()}, {"a.sh": FIXED.encode()}), (
             call,
             error,
         )
+        assert code in (0, 1, 2), (call, error)
         codes.add(code)
         script.write_text(BAD)
-    assert 2 in codes and codes <= {0, 1, 2}
+    assert 2 in codes
     main(fixing)
     assert script.read_text() == FIXED
