@@ -307,7 +307,7 @@ def locked(path: str | os.PathLike[str], to_write: bool) -> Iterator[Folder]:
 def _is_held(folder: Folder, to_write: bool) -> bool:
     """Whether the lock is had, of what is still the folder: who held it before may have put another there."""
     if folder.is_missing:
-        return True
+        return not to_write
     if try_lock(folder.number, shared=not to_write) is False:
         return False
     with suppress(FileNotFoundError):

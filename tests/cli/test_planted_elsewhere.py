@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from parc.writing import temporary
-from parc.writing.paths import is_git, is_writable_name, parts_of, resolved
+from parc.writing.durable import new_file
+from parc.writing.folder import made
+from parc.writing.paths import InTheWay, is_git, is_writable_name, parts_of, resolved
 from parc.writing.temporary import is_own, new_name
 from tests.cli.test_single_file import BAD
 from tests.support.command_line import Parc
@@ -217,6 +219,41 @@ def test_a_spec_of_the_settings_is_below_them(run: Parc, monkeypatch: pytest.Mon
     Path("scripts/a.sh").write_text(BAD)
     monkeypatch.chdir("scripts")
     assert "there is no" not in run("lint", "a.sh").err
+
+
+def test_a_manifest_owns_no_file_that_parc_does_not_write(run: Parc) -> None:
+    """Although it lists their content: of those here one alone could be parc's."""
+    names = (
+        "README",
+        "job.par",
+        "src/model.py",
+        ".github/ci.yml",
+        "megatron/a/b.sh",
+        "megatron/old.sh",
+    )
+    for name in names[2:] + names[:1]:
+        put(Path(name), "file", "text\n")
+    digests = {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in names}
+    Path("plan.json").write_text(json.dumps({"files": digests}))
+    assert run("compile", "job.par", "-o", ".", "--no-report").code == 0
+    assert [name for name in names if not Path(name).exists()] == ["megatron/old.sh"]
+
+
+def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "out" / "b").mkdir(parents=True)
+    with made(tmp_path / "out") as folder:
+        with folder.parent("b/x") as (number, last):
+            (tmp_path / "out" / "b").rename(tmp_path / "moved")
+            link(tmp_path / "out" / "b", str(home))
+            with new_file(last, number, b"text"):
+                pass
+        with pytest.raises(InTheWay, match="`b` is a link"):
+            folder.create("b/y", b"text")
+        (tmp_path / "out").rename(tmp_path / "elsewhere")
+        link(tmp_path / "out", str(home))
+        folder.create("c/z", b"text")
+    assert {path.name for path in home.iterdir()} == {"secret", "a.sh"}
+    assert (tmp_path / "moved" / "x").is_file() and (tmp_path / "elsewhere" / "c" / "z").is_file()
 
 
 @pytest.mark.parametrize("git", GITS)
