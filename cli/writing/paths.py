@@ -114,7 +114,8 @@ def _followed(link: str, folder: str, is_last: bool) -> str:
 
 def _carrier(folder: str) -> str | None:
     """What may have brought a link that lies in a folder: the repository around it, the current folder, or
-    what lies in the home folder. None for the home folder's own links, and for those of the system."""
+    what lies in the home folder. None for the home folder's own links, and for those of the system.
+    """
     home, current = _home(), os.path.realpath(os.getcwd())
     if folder == home:
         return home if _is_repository(home) else None
