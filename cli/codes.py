@@ -36,6 +36,8 @@ POINT_KILLED = "PAR178"
 NO_PRICE = "PAR179"
 NO_STAGE = "PAR186"
 TRACE_LONG = "PAR189"
+LEFT_OVER = "PAR083"
+OTHER_SCRIPT = "PAR188"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -87,6 +89,8 @@ CODES: dict[str, tuple[str, str]] = {
     NO_RAY: ("sweep-ray", "a Ray cluster is not there, or cannot run parc"),
     POINT_KILLED: ("sweep-killed", "what solved a point of a sweep was killed, again and again"),
     NO_PRICE: ("sweep-price", "a cost is to be weighed, and no price is given"),
+    LEFT_OVER: ("left-over", "what a killed run has left, or somebody has called like it"),
+    OTHER_SCRIPT: ("other-script", "a page of plans carries a script that cannot be checked here"),
     TRACE_LONG: ("trace-long", "a trace would have more events than viewers show well"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,13 +117,22 @@ def _of_plan(path: str, file: Path, asked: Asked) -> Subject:
     if chosen not in plans:
         help_text = f"it has {', '.join(plans)}"
         raise JobError([_no_plan(file, f"has no plan for `{chosen}`", help_text)])
-    texts = {
-        str(each.relative_to(file.parent)): each.read_text(errors="replace")
-        for each in sorted((file.parent / chosen).glob("*"))
-        if each.is_file()
-    }
-    settings = _settings_below(chosen, texts)
+    settings = _settings_below(chosen, _files_of(file.parent, chosen))
     return Subject(path, "plan", chosen, plans[chosen], settings, peak=peak)
+
+
+def _files_of(path: Path, target: str) -> dict[str, str]:
+    """The launch files of a target beside a plan, whatever target the plan names: plain files below its
+    folder, through no link."""
+    from .writing.folder import folder_at
+
+    texts: dict[str, str] = {}
+    with suppress(OSError, ValueError), folder_at(path) as folder, folder.below(target) as below:
+        for name in sorted(os.listdir(below.number)):
+            with suppress(OSError, ValueError):
+                content = below.read(name)
+                texts[f"{target}/{name}"] = (content or b"").decode(errors="replace")
+    return texts
 
 
 def _plans(file: Path) -> tuple[dict[str, JsonObject], JsonObject | None]:

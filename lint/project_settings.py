@@ -1,5 +1,6 @@
 """`[tool.parc]` of pyproject.toml, or parc.toml, above the current folder -> settings of `parc lint`."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from .rule import FIRST
 
 _LISTS = ("select", "ignore", "exclude")
 _TEXTS = ("fail-on", "cluster", "spec", "fork", "rules", "baseline", "exceptions", "site")
+#: Settings that name files, which are read in the settings' own folder alone.
+_FILES = ("baseline", "exceptions", "spec")
 _TABLES = ("per-file-ignores", "severity", "framework-version", "env")
 _SEVERITIES = LEVELS[:-1]
 #: The start of an address that SARIF takes in a `helpUri`.
@@ -80,9 +83,7 @@ def _settings(path: Path, table: Any) -> ProjectSettings:
     problems = [problem for key, value in table.items() if (problem := _problem(path, key, value))]
     if problems:
         raise JobError(problems)
-    files = {
-        name: path.parent / table[name] for name in ("baseline", "exceptions") if name in table
-    }
+    files = {name: path.parent / table[name] for name in _FILES if name in table}
     return ProjectSettings(
         folder=path.parent,
         select=tuple(table.get("select", ())),
@@ -90,7 +91,7 @@ def _settings(path: Path, table: Any) -> ProjectSettings:
         exclude=tuple(table.get("exclude", ())),
         fail_on=table.get("fail-on"),
         cluster=table.get("cluster"),
-        spec=table.get("spec"),
+        spec=os.path.relpath(files["spec"]) if "spec" in files else None,
         rules=table.get("rules"),
         baseline=files.get("baseline"),
         exceptions=files.get("exceptions"),
@@ -112,6 +113,9 @@ def _problem(path: Path, key: str, value: Any) -> Diagnostic | None:
         return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no list of texts")
     if key in _TEXTS and not isinstance(value, str):
         return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no text")
+    if key in _FILES and not _is_below(path.parent, value):
+        message = f"`{path}`: `{key}` leads out of its folder: `{value}`"
+        return Diagnostic(WRONG_KIND, message, help=f"put the file beside {path.name}, or below it")
     if key == "fail-on" and value not in LEVELS:
         help_text = did_you_mean(value, LEVELS) or f"one of {', '.join(LEVELS)}"
         return Diagnostic(WRONG_KIND, f"`{path}`: `fail-on` is no level: `{value}`", help=help_text)
@@ -133,6 +137,14 @@ def _problem(path: Path, key: str, value: Any) -> Diagnostic | None:
     if key in _TABLES and not _table(key, value):
         return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no table of the right kind")
     return None
+
+
+def _is_below(folder: Path, name: str) -> bool:
+    """Whether a file is below a folder, also behind links: settings come with a repository."""
+    if "\0" in name:
+        return False
+    root = os.path.realpath(folder)
+    return os.path.realpath(folder / name).startswith(root.rstrip(os.sep) + os.sep)
 
 
 def _no_level(table: Any) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from parc.api import Planned
 
+_BASE64 = re.compile("[A-Za-z0-9+/=]*")
 #: Begins every report that parc writes.
 OURS = "<!doctype html>\n<!-- written by parc report -->\n"
 
@@ -40,6 +42,18 @@ def report_html(planned: Planned, *, timed: bool = True) -> str:
         plotly=Markup(script.packed),
         policy=_policy(program, script.text),
     )
+
+
+def plotly_of(page: str, ours: str) -> str | None:
+    """The packed script of plotly in a page that is ours in all else; None where it is not."""
+    script = plotly_packed()
+    head, digest, rest = ours.partition(_digest(script.text))
+    middle, packed, tail = rest.partition(script.packed)
+    theirs = page[len(head) : len(head) + len(digest)]
+    found = page[len(head) + len(digest) + len(middle) : len(page) - len(tail)]
+    if page != f"{head}{theirs}{middle}{found}{tail}" or not _BASE64.fullmatch(theirs + found):
+        return None
+    return found
 
 
 def _policy(program: str, plotly: str) -> str:

@@ -25,6 +25,16 @@ class Script:
     packed: str
 
 
+def is_installed(packed: str) -> bool:
+    """Whether a packed script is that of the installed plotly, whatever zlib has packed it."""
+    wanted = plotly_packed().text.encode()
+    try:
+        unpacker = zlib.decompressobj()
+        return unpacker.decompress(base64.b64decode(packed), len(wanted) + 1) == wanted
+    except (ValueError, zlib.error):
+        return False
+
+
 @cache
 def plotly_packed() -> Script:
     """plotly.js of the installed plotly. Raises `JobError` where there is none."""

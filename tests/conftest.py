@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
 import sysconfig
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     find_tools()
     hear_signals()
+    keep_state_apart()
 
 
 def find_tools() -> None:
@@ -30,6 +34,13 @@ def find_tools() -> None:
     os.environ["PATH"] = os.pathsep.join(
         [sysconfig.get_path("scripts"), os.environ.get("PATH", "")]
     )
+
+
+def keep_state_apart() -> None:
+    """What parc keeps of a user it keeps elsewhere in tests, also in those that run as processes."""
+    folder = tempfile.mkdtemp(prefix="parc-test-state-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["XDG_STATE_HOME"] = folder
 
 
 def hear_signals() -> None:

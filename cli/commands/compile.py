@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parc.dsl.job import Job
 
     from ..api import Emitted, Planned, Staged
+    from ..earlier_page import EarlierPage
     from ..writing.output_folder import Change
 
 NAME = "compile"
@@ -67,22 +68,26 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from ..writing.output_folder import changes, refuse_unwritable
+    from ..writing.output_folder import changes, is_launch_file, refuse_unwritable
 
     jobs = load_jobs(arguments.job, arguments.set)
     load_numpy()
     _refuse_equal_names(jobs)
     changes(arguments.output, {})
-    if not (arguments.check or arguments.diff):
+    writes = not (arguments.check or arguments.diff)
+    if writes:
         refuse_unwritable(arguments.output)
-    result = _compile(jobs, arguments.target, arguments.report is not False, arguments.output)
+    report = arguments.report is not False
+    result = _compile(jobs, arguments.target, report, arguments.output, writes)
     stopped = result.failed and not arguments.keep_going
-    wanted = (
-        [] if stopped else changes(arguments.output, result.files, result.parts, result.scripts)
-    )
-    written = not (stopped or arguments.check or arguments.diff)
+    wanted = []
+    if not stopped:
+        inputs = (arguments.output, result.files, result.parts, result.scripts, is_launch_file)
+        wanted = changes(*inputs)
+    written = writes and not stopped
     if written:
         _write(arguments, wanted, result)
+    _tell_leftovers(arguments.output)
     if arguments.json or not stopped:
         _report(arguments, result.planned, wanted, written)
     return 1 if result.failed or (arguments.check and wanted) else 0
@@ -90,6 +95,7 @@ def run(arguments: Namespace) -> int:
 
 def _write(arguments: Namespace, wanted: Sequence[Change], result: _Result) -> None:
     """Writes what is wanted, or prints the edits that would be lost, or the plans, and raises `JobError`."""
+    from ..earlier_page import EarlierPage
     from ..writing.output_folder import write
 
     try:
@@ -103,6 +109,23 @@ def _write(arguments: Namespace, wanted: Sequence[Change], result: _Result) -> N
             edited = (each for each in wanted if each.edited and not each.stays)
             sys.stdout.write("".join(each.diff() for each in edited))
         raise
+    for part in result.parts:
+        if page := result.files.get(part + PAGE):
+            EarlierPage(arguments.output / part / PAGE, writes=True).remember(page)
+
+
+def _tell_leftovers(output: Path) -> None:
+    from ..writing.output_folder import leftovers
+
+    print_diagnostics(
+        Diagnostic(
+            codes.LEFT_OVER,
+            f"`{path}` is called like what a killed run leaves: it is not read",
+            help="remove it if no parc is running; what your own parc left, its next run removes",
+            severity="warning",
+        )
+        for path in leftovers(output)
+    )
 
 
 def _print_plans(planned: Sequence[Planned]) -> None:
@@ -117,12 +140,13 @@ def _print_plans(planned: Sequence[Planned]) -> None:
 
 
 def _compile(
-    jobs: Sequence[Job], targets: Sequence[str] | None, report: bool, output: Path
+    jobs: Sequence[Job], targets: Sequence[str] | None, report: bool, output: Path, writes: bool
 ) -> _Result:
     """Plans and files of all jobs; a job of which no target has a plan adds no files."""
     from parc.backends.render import load
 
     from ..api import emit, plan_targets, stages_of
+    from ..earlier_page import EarlierPage
     from ..own_files import doubtful
     from ..writing.output_folder import MANIFEST, readable
 
@@ -137,7 +161,9 @@ def _compile(
         if not planned.plans:
             continue
         part = _part(job, len(jobs) > 1)
-        files = output_files(planned, emitted, report, readable(output / part, (MANIFEST, PAGE)))
+        earlier = readable(output / part, (MANIFEST, PAGE))
+        page = EarlierPage(output / part / PAGE, writes)
+        files = output_files(planned, emitted, report, earlier, page)
         result.files |= {part + path: text for path, text in files.items()}
         result.scripts |= {part + path for path in emitted.scripts}
         result.parts.append(part)
@@ -159,10 +185,11 @@ def output_files(
     emitted: Emitted,
     report: bool = True,
     earlier: Mapping[str, str] | None = None,
+    earlier_page: EarlierPage | None = None,
 ) -> dict[str, str]:
     """Every file of a job's output folder by its path: what is emitted, the report unless it is left out, and
-    the `plan.json` that lists them. The page of an `earlier` run is kept where all else is the same: besides
-    the plans its bytes depend on the installed plotly and zlib alone.
+    the `plan.json` that lists them. The page of an `earlier` run is kept where all else is the same, and
+    `earlier_page` tells that it is one of parc: besides the plans its bytes depend on plotly and zlib alone.
     """
     from ..printing.plan_json import lock
     from ..writing.output_folder import MANIFEST, manifest
@@ -173,9 +200,12 @@ def output_files(
 
         files[TEXT] = report_markdown(planned, timed=False)
         kept = {**files, PAGE: found.get(PAGE, "")}
-        if found.get(MANIFEST) == (text := lock(planned, manifest(kept))):
+        same = found.get(MANIFEST) == (text := lock(planned, manifest(kept)))
+        if same and earlier_page and earlier_page.is_known(kept[PAGE]):
             return {**kept, MANIFEST: text}
         files[PAGE] = _page(planned)
+        if same and earlier_page and earlier_page.stands_for(kept[PAGE], files[PAGE]):
+            return {**kept, MANIFEST: text}
     return {**files, MANIFEST: lock(planned, manifest(files))}
 
 

@@ -87,6 +87,10 @@ def _refuse_unused(arguments: Namespace) -> None:
 def _probe(arguments: Namespace, rows: Path) -> None:
     from parc.calibrate.probe.local_run import run_probe
 
+    from ..writing.single_file import refuse
+
+    refuse(rows, lambda text: True, arguments.force)
+
     options = ["--minutes", f"{arguments.minutes:g}"]
     if arguments.cpu:
         options += ["--cpu", "--procs", str(arguments.procs or 2)]

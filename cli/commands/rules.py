@@ -13,6 +13,8 @@ from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
 from .. import codes
 from ..printing.terminal import print_entry, print_json, print_page
+from ..writing.folder import made
+from ..writing.paths import why
 from ..writing.single_file import replace
 from .job_arguments import add_json
 
@@ -115,9 +117,10 @@ def _write_pages(folder: Path) -> None:
     from parc.lint.rules import RULES
 
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot write `{folder}`: {(error.strerror or str(error)).lower()}"
+        with made(folder):
+            pass
+    except (OSError, ValueError) as error:
+        message = f"cannot write `{folder}`: {why(error)}"
         raise JobError([Diagnostic(codes.UNWRITABLE, message)]) from None
     for rule in RULES:
         replace(folder / f"{rule.code}.md", page(rule))

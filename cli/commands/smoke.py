@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
@@ -10,7 +11,6 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, Note
-from parc.dsl.inputs.files import reason_of
 
 from .. import codes
 from .job_arguments import add_json, add_overrides, add_stage, add_targets, load_job, output_path
@@ -114,10 +114,12 @@ def _smoked(plan: Plan, request: Request) -> Outcome:
 def _refuse_used(folder: Path | None) -> None:
     if folder is None:
         return
+    from ..writing.folder import made
+
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        used = any(folder.iterdir())
-    except OSError as error:
+        with made(folder) as opened:
+            used = bool(os.listdir(opened.number))
+    except (OSError, ValueError) as error:
         raise JobError([_unusable(folder, error)]) from error
     if used:
         message = f"the folder `{folder}` is not empty"
@@ -126,8 +128,10 @@ def _refuse_used(folder: Path | None) -> None:
         )
 
 
-def _unusable(folder: Path, error: OSError) -> Diagnostic:
-    message = f"cannot use the folder `{folder}`: {reason_of(error)}"
+def _unusable(folder: Path, error: OSError | ValueError) -> Diagnostic:
+    from ..writing.paths import why
+
+    message = f"cannot use the folder `{folder}`: {why(error)}"
     return Diagnostic(codes.FOLDER_IN_USE, message)
 
 

@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> int:
     from ..api import plan_targets
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress
     from ..printing.trials_report import trials_json, trials_text
-    from ..writing.output_folder import changes, refuse_unwritable, write
+    from ..writing.output_folder import changes, is_launch_file, refuse_unwritable, write
 
     changes(arguments.output, {})
     refuse_unwritable(arguments.output)
@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> int:
         print_diagnostics([_all_ran(found)])
         return 1
     files, scripts = _files(found)
-    wanted = changes(arguments.output, files, scripts=scripts)
+    wanted = changes(arguments.output, files, scripts=scripts, may_be=is_launch_file)
     write(arguments.output, wanted, scripts, arguments.force)
     if arguments.json:
         print_json(trials_json(found, arguments.output))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from array import array
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -18,6 +17,8 @@ from parc.dsl.inputs.files import reason_of
 from .. import codes
 from ..printing.plan_json import JsonObject
 from ..writing.durable import try_lock
+from ..writing.folder import Folder, made
+from ..writing.paths import InTheWay, Refused, why
 from .grid import Grid
 from .point import is_row
 
@@ -27,7 +28,6 @@ PASSING = {codes.POINT_KILLED, codes.FAULT}
 #: Bytes of the longest line that is read: a point takes a few hundred a target.
 _LONGEST = 2**20
 _PIECE = 2**12
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Results:
@@ -141,7 +141,7 @@ def results_of(
             yield results
         return
     path = folder / NAME
-    with _opened(path) as number:
+    with _folder(folder) as opened, _opened(opened, path) as number:
         try:
             _judge(number, path, head, force)
             results = Results(number, grid, path)
@@ -164,25 +164,32 @@ def _no_temporary(error: OSError) -> Diagnostic:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    """The number of a plain file, this process its only writer while the context lasts."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        number = os.open(path, _FLAGS, 0o666)
-    except OSError as error:
-        raise JobError([_unwritable(path, error)]) from None
-    try:
-        if not stat.S_ISREG(os.fstat(number).st_mode):
+def _folder(path: Path) -> Iterator[Folder]:
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(made(path))
+        except (OSError, Refused) as error:
+            raise JobError([_unwritable(path / NAME, error)]) from None
+        yield folder
+
+
+@contextmanager
+def _opened(folder: Folder, path: Path) -> Iterator[int]:
+    """The number of a plain file of one name, this process its only writer while the context lasts."""
+    with ExitStack() as stack:
+        try:
+            number = stack.enter_context(folder.opened(NAME, os.O_RDWR | os.O_CREAT))
+        except (OSError, InTheWay) as error:
+            raise JobError([_unwritable(path, error)]) from None
+        if os.fstat(number).st_nlink > 1:
             raise JobError([_foreign(path)])
         if try_lock(number) is False:
             raise JobError([_in_use(path)])
         yield number
-    finally:
-        os.close(number)
 
 
-def _unwritable(path: Path, error: OSError) -> Diagnostic:
-    message = f"cannot write `{path}`: {reason_of(error)}"
+def _unwritable(path: Path, error: OSError | Refused) -> Diagnostic:
+    message = f"cannot write `{path}`: {why(error)}"
     return Diagnostic(codes.UNWRITABLE, message, help="choose another folder with -o")
 
 

@@ -1,35 +1,25 @@
-"""A folder and changes of its files -> all of them made, or none, whatever ends the process meanwhile.
+"""A folder and changes of its files -> all of them made, or none after any error.
 
-New files and copies of the old ones are first written into a temporary folder inside the folder. A journal
-then says that they count: from there on the changes are made, by this run or by the next one, which finds it.
+Where the folder is parc's alone, one call puts a new one in its place. Else files are renamed into place one
+by one, and meanwhile `plan.json` lists those of before beside those of after: if the process is killed, the
+next run takes both for parc's own and writes what is still due. It believes nothing else that it finds.
 """
 
-import hashlib
-import json
-import os
-import shutil
 import signal
-import tempfile
+import stat
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, Protocol
+from typing import Protocol
 
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.inputs.files import bytes_of
 
 from .. import codes
-from .durable import PREFIX, InUse, locked, new_file, sync_folder
-
-#: The two journals, and the folder of the files that each puts in place.
-COMMIT, UNDO = "commit", "undo"
-SIDES: Mapping[str, Literal["new", "old"]] = {UNDO: "old", COMMIT: "new"}
-#: Bytes of the longest file that is compared; those that parc writes have some hundred kilobytes.
-MOST_BYTES = 64 * 2**20
-
-#: Path -> digests of the file's content before ("old") and after ("new"), None where there is no file.
-Journal = dict[str, dict[str, str | None]]
+from .exchange import exchanged, whole
+from .folder import Folder, InUse, Kept, folder_at, locked
+from .manifest import MANIFEST, digest, is_manifest, under_way
+from .paths import why
 
 
 class Edit(Protocol):
@@ -43,187 +33,141 @@ class Edit(Protocol):
     def after(self) -> bytes | None: ...
 
 
-def swap(folder: Path, edits: Sequence[Edit], scripts: frozenset[str]) -> None:
-    """Makes all changes. Raises `JobError` where another process has changed a file or is writing now,
-    and `OSError`, after which nothing has changed."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with _holding(folder) as alone:
-            _finish(folder, alone)
-            if wanted := [edit for edit in edits if _is_due(folder, edit, scripts)]:
+def swap(path: Path, edits: Sequence[Edit], scripts: frozenset[str]) -> None:
+    """Makes all changes. Raises `JobError` where another process has changed a file or is writing now, and
+    `OSError` or `Refused`, after which nothing has changed."""
+    with in_turn(path, to_write=True) as folder:
+        _sweep(folder)
+        if wanted := [edit for edit in edits if _is_due(folder, edit, scripts)]:
+            found = whole(folder, {edit.path for edit in edits})
+            changed = {edit.path: edit.after for edit in wanted}
+            if found is None or not exchanged(folder, found, changed, scripts):
                 _make(folder, wanted, scripts)
-    except JobError:
-        raise
-    except BaseException:
-        remove_empty(missing)
-        raise
 
 
 @contextmanager
-def recovered(folder: Path) -> Iterator[None]:
-    """The folder at rest: what a killed run has begun is ended, and nobody writes. Raises `JobError`."""
-    if not folder.is_dir():
-        yield
-        return
-    with _holding(folder) as alone:
-        _finish(folder, alone)
-        yield
+def in_turn(path: Path, to_write: bool) -> Iterator[Folder]:
+    """The folder while no other process writes in it. Raises `JobError` where one does for long."""
+    try:
+        with locked(path, to_write) as folder:
+            yield folder
+    except InUse:
+        raise JobError([_in_use(f"another process is writing to `{path}`")]) from None
 
 
-@contextmanager
-def _holding(folder: Path) -> Iterator[bool]:
-    with ExitStack() as stack:
-        try:
-            alone = stack.enter_context(locked(folder))
-        except InUse:
-            raise JobError([_in_use(f"another process is writing to `{folder}`")]) from None
-        yield alone
+def _sweep(folder: Folder) -> None:
+    folder.sweep()
+    with folder_at(folder.path.parent) as above:
+        above.sweep()
 
 
 def _in_use(message: str) -> Diagnostic:
     return Diagnostic(codes.OUTPUT_IN_USE, message, help="run it again when that one has ended")
 
 
-def _is_due(folder: Path, edit: Edit, scripts: frozenset[str]) -> bool:
+def _is_due(folder: Folder, edit: Edit, scripts: frozenset[str]) -> bool:
     """Whether a change is still to be made; raises `JobError` where somebody else has changed the file."""
-    now = content(folder / edit.path)
+    now = folder.read(edit.path)
     if now == edit.after:
-        return edit.path in scripts and not is_executable(folder / edit.path)
+        return edit.path in scripts and not is_executable(folder, edit.path)
     if now != edit.before:
-        message = f"`{folder / edit.path}` has been changed by another process meanwhile"
+        message = f"`{folder.named / edit.path}` has been changed by another process meanwhile"
         raise JobError([_in_use(message)])
     return True
 
 
-def content(place: Path) -> bytes | None:
-    return bytes_of(place, MOST_BYTES) if os.path.lexists(place) else None
+def is_executable(folder: Folder, name: str) -> bool:
+    found = folder.status(name)
+    return found is not None and bool(found.st_mode & 0o100)
 
 
-def is_executable(place: Path) -> bool:
-    return bool(place.stat().st_mode & 0o100)
-
-
-def _make(folder: Path, edits: Sequence[Edit], scripts: frozenset[str]) -> None:
-    staging = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
-    journal: Journal = {
-        edit.path: {"old": digest(edit.before), "new": digest(edit.after)} for edit in edits
-    }
-    try:
+def _make(folder: Folder, edits: Sequence[Edit], scripts: frozenset[str]) -> None:
+    with folder.temporary() as staging:
         for edit in edits:
             _stage(folder, staging, edit, edit.path in scripts)
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise
-    with _uninterrupted():
-        _commit(folder, staging, journal)
+        for edit in _under_way(edits):
+            staging.create(f"now/{edit.path}", _listing_both(edit, edits))
+        with _uninterrupted():
+            try:
+                _apply(folder, staging, edits)
+            except BaseException as error:
+                _undo(folder, staging, edits, error)
+                raise
 
 
-def _stage(folder: Path, staging: Path, edit: Edit, script: bool) -> None:
-    place = folder / edit.path
-    mode = place.stat().st_mode & 0o777 if edit.before is not None else None
+def _stage(folder: Folder, staging: Folder, edit: Edit, script: bool) -> None:
+    found = folder.status(edit.path)
+    mode = None if found is None else stat.S_IMODE(found.st_mode)
     if edit.before is not None:
-        _write_below(staging / "old" / edit.path, edit.before, mode)
+        staging.create(f"old/{edit.path}", edit.before, mode)
     if edit.after is not None:
-        new = staging / "new" / edit.path
-        _write_below(new, edit.after, mode)
+        staging.create(f"new/{edit.path}", edit.after, mode)
         if script:
-            new.chmod(new.stat().st_mode | 0o111)
+            staging.let_run(f"new/{edit.path}")
 
 
-def _write_below(path: Path, content: bytes, mode: int | None) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with new_file(path, content, mode):
-        pass
-    sync_folder(path.parent)
+def _under_way(edits: Sequence[Edit]) -> list[Edit]:
+    """The manifests that are written twice: before the files that they list, and after them."""
+    if len(edits) == 1:
+        return []
+    return [edit for edit in edits if is_manifest(edit.path) and edit.after is not None]
 
 
-def _commit(folder: Path, staging: Path, journal: Journal) -> None:
-    """From the journal's rename on, the changes are made even if this process is killed."""
+def _listing_both(edit: Edit, edits: Sequence[Edit]) -> bytes:
+    part = edit.path.removesuffix(MANIFEST)
+    replaced = {
+        each.path.removeprefix(part): str(digest(each.before))
+        for each in edits
+        if each.before is not None and each is not edit and each.path.startswith(part)
+    }
+    return under_way(edit.after or b"", replaced)
+
+
+def _apply(folder: Folder, staging: Folder, edits: Sequence[Edit]) -> None:
+    first = _under_way(edits)
+    for edit in first:
+        folder.take(edit.path, staging, f"now/{edit.path}")
+    folder.sync(_above(first))
+    for edit in sorted(edits, key=lambda edit: is_manifest(edit.path)):
+        _put(folder, staging, edit, "new", edit.after)
+    _at_rest(folder, edits)
+
+
+def _undo(folder: Folder, staging: Folder, edits: Sequence[Edit], cause: BaseException) -> None:
+    """Raises `Kept` of a `JobError` where that fails too: the old files stay until the next run, which
+    writes what is due."""
     try:
-        with new_file(staging / "journal", json.dumps(journal).encode()):
-            os.rename(staging / "journal", staging / COMMIT)
-        sync_folder(staging)
-        sync_folder(folder)
-        _apply(folder, staging, journal, "new")
-    except BaseException as error:
-        _undo(folder, staging, journal, error)
-        raise
-    shutil.rmtree(staging, ignore_errors=True)
+        for edit in sorted(edits, key=lambda edit: is_manifest(edit.path)):
+            if is_manifest(edit.path) or folder.read(edit.path) == edit.after:
+                _put(folder, staging, edit, "old", edit.before)
+        _at_rest(folder, edits)
+    except (OSError, ValueError) as error:
+        message = f"`{folder.named}` is half-written and cannot be put back: {why(error)}"
+        help = f"its files are in {staging.path / 'old'}; the next run into the folder tries again"
+        raise HalfWritten([Diagnostic(codes.UNWRITABLE, message, help=help)]) from cause
 
 
-def _undo(folder: Path, staging: Path, journal: Journal, cause: BaseException) -> None:
-    """Raises `JobError` where that fails too: the old files are kept, and the next run tries again."""
-    try:
-        if (staging / COMMIT).exists():
-            os.rename(staging / COMMIT, staging / UNDO)
-            _apply(folder, staging, journal, "old")
-        shutil.rmtree(staging, ignore_errors=True)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        message = f"`{folder}` is half-written and cannot be put back: {reason}"
-        help = f"its files are in {staging / 'old'}; the next run into the folder tries again"
-        raise JobError([Diagnostic(codes.UNWRITABLE, message, help=help)]) from cause
+class HalfWritten(JobError, Kept):
+    """The old files are still in the temporary folder."""
 
 
-def _apply(folder: Path, staging: Path, journal: Journal, side: Literal["new", "old"]) -> None:
-    """Puts one side's files in place; what is done already, or edited since by somebody, stays."""
-    for path, digests in journal.items():
-        place, source = folder / path, staging / side / path
-        if digest(content(place)) not in digests.values():
-            continue
-        if digests[side] is None:
-            place.unlink(missing_ok=True)
-        elif source.exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(source, place)
-    parents = {folder / parent for path in journal for parent in PurePosixPath(path).parents}
-    for parent in filter(Path.is_dir, parents):
-        sync_folder(parent)
-    remove_empty(parents - {folder})
+def _put(folder: Folder, staging: Folder, edit: Edit, side: str, content: bytes | None) -> None:
+    if content is None:
+        folder.remove(edit.path)
+    elif staging.status(f"{side}/{edit.path}") is not None:
+        folder.take(edit.path, staging, f"{side}/{edit.path}")
 
 
-def _finish(folder: Path, alone: bool) -> None:
-    """What killed runs have left; without a lock, a folder without a journal may be of one that is alive."""
-    for staging in folder.glob(f"{PREFIX}*"):
-        if staging.is_symlink() or not staging.is_dir() or staging.stat().st_uid != os.geteuid():
-            continue
-        for name, side in SIDES.items():
-            if (staging / name).exists():
-                _apply(folder, staging, _journal(staging / name), side)
-                alone = True
-                break
-        if alone:
-            shutil.rmtree(staging, ignore_errors=True)
+def _at_rest(folder: Folder, edits: Sequence[Edit]) -> None:
+    above = _above(edits)
+    folder.sync(above)
+    folder.remove_empty(above - {""})
 
 
-def _journal(path: Path) -> Journal:
-    """What a journal says of files below the folder; nothing where it is no journal of ours."""
-    try:
-        read: Any = json.loads(bytes_of(path, MOST_BYTES))
-        return {
-            name: {side: digests[side] for side in ("old", "new")}
-            for name, digests in read.items()
-            if is_inside(name)
-        }
-    except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
-        return {}
-
-
-def is_inside(name: str) -> bool:
-    return not name.startswith("/") and ".." not in PurePosixPath(name).parts
-
-
-def digest(content: bytes | None) -> str | None:
-    """The sha256 that `plan.json` lists."""
-    return None if content is None else hashlib.sha256(content).hexdigest()
-
-
-def remove_empty(folders: Iterable[Path]) -> None:
-    """Remove those of the folders, deepest first, in which nothing is left."""
-    for folder in sorted(set(folders), key=lambda path: -len(path.parts)):
-        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
-            folder.rmdir()
+def _above(edits: Sequence[Edit]) -> set[str]:
+    """The folders that the files are in, and those around them; the folder itself is ''."""
+    found = {str(each) for edit in edits for each in PurePosixPath(edit.path).parents}
+    return {"" if name == "." else name for name in found}
 
 
 @contextmanager

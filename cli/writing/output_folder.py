@@ -5,7 +5,6 @@ writes, leaves the rest alone, and knows which files somebody has edited.
 """
 
 import difflib
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,12 +13,25 @@ from pathlib import Path
 from typing import Literal
 
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.inputs.files import bytes_of, reason_of
 
 from .. import codes
-from .folder_swap import MOST_BYTES, content, digest, is_executable, is_inside, recovered, swap
+from .folder import Folder, folder_at
+from .folder_swap import in_turn, is_executable, swap
+from .manifest import MANIFEST, MayBe, Owned, digest, is_launch_file, manifest, owned
+from .paths import InTheWay, Refused, is_writable_name, why
 
-MANIFEST = "plan.json"
+__all__ = [
+    "MANIFEST",
+    "Change",
+    "changes",
+    "is_launch_file",
+    "leftovers",
+    "manifest",
+    "readable",
+    "refuse_unwritable",
+    "write",
+]
+
 #: Characters of a line beyond which a file is for programs: its difference is told and not printed.
 LONGEST_LINE = 10_000
 
@@ -58,50 +70,60 @@ class Change:
         )
 
 
-def manifest(files: Mapping[str, str]) -> dict[str, str]:
-    """sha256 of each file, for `plan.json`."""
-    return {path: str(digest(text.encode())) for path, text in sorted(files.items())}
-
-
-def readable(folder: Path, names: Iterable[str]) -> dict[str, str]:
+def readable(path: Path, names: Iterable[str]) -> dict[str, str]:
     """The text of each of these files that is there and is a text; no link is followed."""
     found = {}
-    for name in names:
-        with suppress(OSError, ValueError):
-            if not (place := folder / name).is_symlink() and (held := content(place)) is not None:
-                found[name] = held.decode()
+    with suppress(OSError, ValueError), folder_at(path) as folder:
+        for name in names:
+            with suppress(OSError, ValueError):
+                if (held := folder.read(name)) is not None:
+                    found[name] = held.decode()
     return found
 
 
 def changes(
-    folder: Path,
+    path: Path,
     files: Mapping[str, str],
     parts: Iterable[str] = ("",),
     scripts: Iterable[str] = (),
+    may_be: MayBe = is_writable_name,
 ) -> list[Change]:
-    """What writing `files` into `folder` would change; each of `parts`, such as "job/", has a `plan.json`.
+    """What writing `files` into the folder would change; each of `parts`, such as "job/", has a `plan.json`,
+    which is believed of names that `may_be` parc's own. Nothing is written or made, and nothing ended that
+    another run has begun.
 
     A script that is not executable is a change too.
 
     Raises `JobError` where the folder cannot be read, or holds a file of someone else under a needed name.
     """
     try:
-        _refuse_file(folder)
-        with recovered(folder):
-            found = list(_found(folder, files, parts, frozenset(scripts)))
+        with in_turn(path, to_write=False) as folder:
+            known: Owned = {}
+            for part in parts:
+                known |= owned(folder, part, may_be)
+            found = list(_found(folder, files, known, frozenset(scripts)))
     except (OSError, ValueError) as error:
-        raise JobError([_unwritable(folder, error)]) from error
+        raise JobError([_unwritable(path, error)]) from error
     return [change for change in found if change is not None]
 
 
 def _found(
-    folder: Path, files: Mapping[str, str], parts: Iterable[str], scripts: frozenset[str]
+    folder: Folder, files: Mapping[str, str], known: Owned, scripts: frozenset[str]
 ) -> Iterator[Change | None]:
-    owned = {path: known for part in parts for path, known in _owned(folder, part).items()}
     for path, text in sorted(files.items()):
-        yield _change(folder, path, text.encode(), owned, path in scripts)
-    for path in sorted(owned.keys() - files.keys()):
-        yield _removal(folder, path, owned[path])
+        yield _change(folder, path, text.encode(), known.get(path), path in scripts)
+    for path in sorted(known.keys() - files.keys()):
+        yield _removal(folder, path, known[path])
+
+
+def leftovers(path: Path) -> list[Path]:
+    """What killed runs have left in the folder and beside it, or somebody has called like it."""
+    found: list[Path] = []
+    with suppress(OSError, ValueError), folder_at(path) as folder:
+        found += [folder.path / name for name in folder.leftovers()]
+        with folder_at(folder.path.parent) as above:
+            found += [above.path / name for name in above.leftovers()]
+    return found
 
 
 def write(
@@ -114,7 +136,7 @@ def write(
     changes_to_make = [change for change in wanted if force or not change.stays]
     if not force:
         _refuse_edited(folder, changes_to_make)
-    if not changes_to_make:
+    if not changes_to_make and not leftovers(folder):
         return
     try:
         swap(folder, changes_to_make, frozenset(scripts))
@@ -147,68 +169,53 @@ def refuse_unwritable(folder: Path) -> None:
         )
 
 
-def _refuse_file(folder: Path) -> None:
-    place = next((path for path in (folder, *folder.parents) if path.exists()), folder)
-    if place.exists() and not place.is_dir():
-        message = f"the output folder `{folder}` cannot be: `{place}` is a file"
-        raise JobError(
-            [Diagnostic(codes.UNWRITABLE, message, help="choose another folder with -o")]
-        )
-
-
-def _owned(folder: Path, part: str) -> dict[str, str]:
-    """Files that an earlier run wrote, with their sha256; empty for the manifest itself."""
-    path = folder / part / MANIFEST
-    if not path.exists():
-        return {}
-    try:
-        listed = json.loads(bytes_of(path, MOST_BYTES))["files"]
-        owned = {f"{part}{name}": str(known) for name, known in listed.items()}
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return {}
-    inside = {name: known for name, known in owned.items() if is_inside(name)}
-    return {**inside, f"{part}{MANIFEST}": ""}
-
-
 def _change(
-    folder: Path, path: str, after: bytes, owned: Mapping[str, str], script: bool
+    folder: Folder, path: str, after: bytes, known: frozenset[str] | None, script: bool
 ) -> Change | None:
-    place = folder / path
-    parents = [place, *(parent for parent in place.parents if folder in parent.parents)]
-    linked = next((each for each in parents if each.is_symlink()), None)
-    blocked = next((each for each in parents[1:] if each.exists() and not each.is_dir()), None)
-    if linked or blocked or place.is_dir():
-        raise JobError([_foreign(linked or blocked or place)])
-    before = content(place)
-    if before is None:
+    """Raises `JobError` for what is not parc's: also for a file of two names, whose other one may be outside,
+    unless its content is known."""
+    try:
+        status, before = folder.file_status(path), folder.read(path)
+    except InTheWay as error:
+        raise JobError([_foreign(folder, error.name, f"is {error.what}, ")]) from None
+    if before is None or status is None:
         return Change(path, None, after)
     if before == after:
-        return Change(path, before, after) if script and not is_executable(place) else None
-    if path not in owned:
-        raise JobError([_foreign(place)])
-    return Change(path, before, after, owned[path] not in ("", digest(before)))
+        return Change(path, before, after) if script and not is_executable(folder, path) else None
+    if known is None:
+        raise JobError([_foreign(folder, path)])
+    edited = bool(known) and digest(before) not in known
+    if status.st_nlink > 1 and edited:
+        raise JobError([_foreign(folder, path, "has another name (a hard link), ")])
+    return Change(path, before, after, edited)
 
 
-def _removal(folder: Path, path: str, known: str) -> Change | None:
-    """The removal of a file of an earlier run; no link is followed."""
-    place = folder / path
-    if place.is_symlink() or not place.is_file():
+def _removal(folder: Folder, path: str, known: frozenset[str]) -> Change | None:
+    """The removal of a file of an earlier run; what is no plain file stays, and is not read."""
+    try:
+        status, before = folder.file_status(path), folder.read(path)
+    except Refused:
         return None
-    before = content(place)
-    return Change(path, before, None, digest(before) != known)
+    if before is None or status is None:
+        return None
+    edited = digest(before) not in known
+    if status.st_nlink > 1 and edited:
+        return None
+    return Change(path, before, None, edited)
 
 
-def _foreign(place: Path) -> Diagnostic:
+def _foreign(folder: Folder, name: str, why: str = "") -> Diagnostic:
     return Diagnostic(
         codes.FOREIGN,
-        f"`{place}` was not written by parc and is in the way",
+        f"`{folder.named / name}` {why}was not written by parc and is in the way",
         help="move it, or choose another folder with -o",
     )
 
 
 def _unwritable(folder: Path, error: OSError | ValueError) -> Diagnostic:
-    message = f"cannot write the output folder `{folder}`: {reason_of(error)}"
-    help = "what was in it is unchanged: make room, or choose another folder with -o"
+    message = f"cannot write the output folder `{folder}`: {why(error)}"
+    room = "" if isinstance(error, Refused) else "what was in it is unchanged: make room, or "
+    help = f"{room}choose another folder with -o"
     return Diagnostic(codes.UNWRITABLE, message, help=help)
 
 

@@ -13,14 +13,12 @@ from pathlib import Path
 import pytest
 
 from parc.dsl.diagnostics import JobError
-from parc.writing import durable
-from parc.writing.folder_swap import recovered
+from parc.writing import folder
 from parc.writing.output_folder import MANIFEST, changes, manifest, write
 from tests.cli.interrupted_calls import (
     DONE,
     RAISED,
     WENT_ON,
-    child,
     ended,
     failures,
     kill,
@@ -30,11 +28,6 @@ from tests.cli.interrupted_calls import (
 
 OLD = {"a.sh": "one\n", "b/b.json": "{}\n", "b/c.txt": "c\n"}
 NEW = {"a.sh": "two\n", "b/b.json": "{}\n", "d/d.txt": "d\n"}
-
-
-def recover(folder: Path) -> None:
-    with recovered(folder):
-        pass
 
 
 @pytest.fixture(autouse=True)
@@ -132,71 +125,82 @@ def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def whole(folder: Path) -> bool:
-    """Whether the folder, once recovered, is as before or as wanted, and holds nothing else."""
-    recover(folder)
-    return tree(folder) in (with_manifest(OLD), with_manifest(NEW))
+#: A file of somebody else, for whose sake a folder is not exchanged.
+FOREIGN = {"b/mine.txt": "mine"}
+
+
+def set_up(out: Path, before: dict[str, str], foreign: dict[str, str]) -> None:
+    shutil.rmtree(out.parent, ignore_errors=True)
+    out.parent.mkdir()
+    for name, text in foreign.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text(text)
+    if before:
+        put(out, before)
+
+
+def leftovers(folder: Path) -> list[Path]:
+    return [*folder.rglob(".parc-*")]
 
 
 @pytest.mark.parametrize(
     ("before", "after"), [({}, False), (OLD, False), (OLD, True)], ids=["new", "before", "after"]
 )
-def test_a_kill_at_any_call_leaves_old_or_new(
+def test_a_folder_of_parcs_own_is_old_or_new_whichever_call_is_the_last(
     tmp_path: Path, before: dict[str, str], after: bool
 ) -> None:
-    """Once the next run has looked at the folder; and that run succeeds."""
+    """At that moment, and the next run succeeds and leaves nothing else there."""
     states = [with_manifest(before) if before else {}, with_manifest(NEW)]
-    seen, out = [], tmp_path / "out"
-    if before:
-        put(out, before)
+    seen, out = [], tmp_path / "place" / "out"
+    set_up(out, before, {})
     for _ in kills(lambda: put(out, NEW), after):
-        recover(out)
         seen.append(states.index(tree(out)))
         put(out, NEW)
-        assert tree(out) == with_manifest(NEW)
+        assert tree(out) == with_manifest(NEW) and not leftovers(tmp_path)
         assert os.access(out / "a.sh", os.X_OK)
-        shutil.rmtree(out)
-        if before:
-            put(out, before)
+        set_up(out, before, {})
     assert len(seen) > 40 and seen == sorted(seen) and set(seen) == {0, 1}
 
 
-def test_a_kill_while_recovering_is_recovered(tmp_path: Path) -> None:
-    half = half_written(tmp_path / "half")
-    for at in range(1, 100):
-        out = tmp_path / str(at)
-        shutil.copytree(half, out)
-        code = child(partial(recover, out), kill, at, False)
-        recover(out)
-        assert tree(out) == with_manifest(NEW)
-        if code == DONE:
-            break
-    assert code == DONE and at > 10
+@pytest.mark.parametrize("following", [NEW, OLD], ids=["on", "back"])
+@pytest.mark.parametrize("before", [{}, OLD], ids=["new", "before"])
+def test_a_folder_with_files_of_others_is_whole_after_the_next_run(
+    tmp_path: Path, before: dict[str, str], following: dict[str, str]
+) -> None:
+    """Whichever call is the last: that run takes nothing for edited, and neither `--check` writes."""
+    out, half = tmp_path / "place" / "out", 0
+    set_up(out, before, FOREIGN)
+    for _ in kills(lambda: put(out, NEW)):
+        now = tree(out)
+        assert not [each for each in changes(out, with_manifest(following)) if each.edited]
+        assert tree(out) == now
+        kept = {name: text for name, text in now.items() if not name.startswith(".parc-")}
+        half += kept not in (
+            {**with_manifest(before), **FOREIGN},
+            {**with_manifest(NEW), **FOREIGN},
+        )
+        put(out, following)
+        assert tree(out) == {**with_manifest(following), **FOREIGN} and not leftovers(tmp_path)
+        set_up(out, before, FOREIGN)
+    assert half > 3
 
 
-def half_written(out: Path) -> Path:
-    """One of the files is new, and a journal says that all should be."""
-    for at in range(30, 100):
-        shutil.rmtree(out, ignore_errors=True)
-        put(out, OLD)
-        child(lambda: put(out, NEW), kill, at, True)
-        if (out / "a.sh").read_text() == "two\n":
-            break
-    assert [*out.glob(".parc-*/commit")]
-    return out
-
-
+@pytest.mark.parametrize("foreign", [{}, FOREIGN], ids=["exchanged", "in place"])
 @pytest.mark.parametrize("error", [errno.EDQUOT, errno.EACCES])
-def test_an_error_of_any_call_leaves_old_or_new(tmp_path: Path, error: int) -> None:
-    out = tmp_path / "out"
-    put(out, OLD)
+def test_an_error_of_any_call_leaves_old_or_new(
+    tmp_path: Path, error: int, foreign: dict[str, str]
+) -> None:
+    out = tmp_path / "place" / "out"
+    set_up(out, OLD, foreign)
     codes = []
     for code in failures(lambda: put(out, NEW), OSError(error, os.strerror(error))):
         codes.append(code)
-        recover(out)
-        assert tree(out) == with_manifest(OLD if code == RAISED else NEW), len(codes)
-        put(out, OLD)
-    assert set(codes) == {RAISED, WENT_ON, DONE} and codes.count(RAISED) > 20
+        wanted = {**with_manifest(OLD if code == RAISED else NEW), **foreign}
+        found = {name: text for name, text in tree(out).items() if not name.startswith(".parc-")}
+        assert found == wanted, len(codes)
+        set_up(out, OLD, foreign)
+    assert set(codes) == {RAISED, WENT_ON, DONE}
+    assert codes.count(RAISED) > 20 or (error == errno.EACCES and not foreign)
 
 
 def test_a_failure_in_a_new_place_leaves_nothing(tmp_path: Path) -> None:
@@ -211,18 +215,18 @@ def test_a_failure_in_a_new_place_leaves_nothing(tmp_path: Path) -> None:
 def test_ctrl_c_while_renaming_waits_until_all_is_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(tmp_path, OLD)
+    set_up(tmp_path / "place", OLD, FOREIGN)
     replace = os.replace
 
-    def pressed(source: Path, target: Path) -> None:
+    def pressed(old: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        replace(source, target)
+        replace(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", pressed)
         with pytest.raises(KeyboardInterrupt):
-            put(tmp_path, NEW)
-    assert tree(tmp_path) == with_manifest(NEW)
+            put(tmp_path / "place", NEW)
+    assert tree(tmp_path / "place") == {**with_manifest(NEW), **FOREIGN}
 
 
 def test_an_edited_file_is_not_replaced(tmp_path: Path) -> None:
@@ -250,17 +254,6 @@ def test_a_link_in_the_way_is_refused(tmp_path: Path) -> None:
     assert tree(victim) == {"b.json": "mine"}
 
 
-def test_a_planted_journal_reaches_nothing_outside(tmp_path: Path) -> None:
-    (tmp_path / "victim").write_text("mine")
-    digest = manifest({"x": "mine"})["x"]
-    journal = tmp_path / "out" / ".parc-planted" / "commit"
-    journal.parent.mkdir(parents=True)
-    journal.write_text(json.dumps({"../victim": {"old": digest, "new": None}}))
-    recover(tmp_path / "out")
-    assert (tmp_path / "victim").read_text() == "mine"
-    assert list((tmp_path / "out").iterdir()) == []
-
-
 def test_a_script_that_lost_its_mode_is_mended(tmp_path: Path) -> None:
     put(tmp_path, OLD)
     (tmp_path / "a.sh").chmod(0o640)
@@ -274,11 +267,13 @@ def test_a_script_that_lost_its_mode_is_mended(tmp_path: Path) -> None:
 def test_a_second_writer_waits_and_then_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(durable, "PATIENCE", 0.2)
-    with durable.locked(tmp_path), pytest.raises(JobError, match="PAR085"):
-        put(tmp_path, OLD)
-    put(tmp_path, OLD)
-    assert tree(tmp_path) == with_manifest(OLD)
+    monkeypatch.setattr(folder, "PATIENCE", 0.2)
+    out = tmp_path / "out"
+    for to_write in (True, False):
+        with folder.locked(out, True), pytest.raises(JobError, match="PAR085"):
+            put(out, OLD) if to_write else changes(out, with_manifest(OLD))
+    put(out, OLD)
+    assert tree(out) == with_manifest(OLD)
 
 
 def test_concurrent_writers_leave_one_of_their_folders(tmp_path: Path) -> None:

@@ -160,8 +160,7 @@ def test_a_folder_without_room_keeps_what_it_had(
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    for module in ("single_file", "folder_swap"):
-        monkeypatch.setattr(f"parc.writing.{module}.new_file", full)
+    monkeypatch.setattr("parc.writing.folder.new_file", full)
     found = run("report", "job.par", "-o", "r.html", "--target", "torchtitan")
     assert found.code == 2 and "PAR090" in found.err and "no space left" in found.err
     assert Path("r.html").read_bytes() == before

@@ -74,14 +74,20 @@ def test_a_file_of_two_names_is_left_and_the_others_are_mended(
     assert "has another name" in capsys.readouterr().err
 
 
-def test_a_live_writer_keeps_its_temporary_file(tmp_path: Path) -> None:
-    """A file that is locked is not swept away; one that no process holds is."""
+def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    """A file that is locked stays, and one whose name parc has not drawn for this folder and user."""
     from parc.writing.durable import new_file
+    from parc.writing.temporary import new_name
 
-    with new_file(tmp_path / ".parc-live.tmp", b"x"):
-        (tmp_path / ".parc-dead.tmp").write_bytes(b"x")
+    live, dead, moved = new_name(tmp_path), new_name(tmp_path), new_name(tmp_path / "elsewhere")
+    number = os.open(tmp_path, os.O_RDONLY)
+    with new_file(live, number, b"x"):
+        others = {".parc-0123456789abcdef-0123456789abcdef", ".parc-.tmp", moved}
+        for name in (dead, *others):
+            (tmp_path / name).write_bytes(b"x")
         assert replace(tmp_path / "a.par", "text")
-        assert names(tmp_path) == {".parc-live.tmp", "a.par"}
+        assert names(tmp_path) == {live, "a.par", *others}
+    os.close(number)
 
 
 def test_a_changed_file_is_left(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import socket
+import stat
 import sys
 import time
 import warnings
@@ -28,11 +29,15 @@ from .starting import start
 def earlier(path: str, now: Case) -> set[str]:
     """Keys of the cases that the file holds; a line that was cut is taken off.
 
-    Raises Failed for rows of another machine.
+    Raises Failed for rows of another machine, and for a link or a second name of a file, by which something
+    else would be written.
     """
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         return set()
-    with open(path, "rb") as file:
+    status = os.lstat(path)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        raise Failed(f"`{path}` is no plain file of one name: name another file")
+    with open(path, "rb", opener=_without_links) as file:
         whole = file.read()
     whole = whole[: whole.rfind(b"\n") + 1]
     try:
@@ -119,8 +124,12 @@ def _wake(torch: Any) -> None:
 
 
 def _append(path: str, row: Case) -> None:
-    with open(path, "a", encoding="utf-8") as file:
+    with open(path, "a", encoding="utf-8", opener=_without_links) as file:
         file.write(json.dumps(row) + "\n")
+
+
+def _without_links(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _draw(done: int, planned: int, begun: float) -> None:

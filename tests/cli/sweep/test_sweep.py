@@ -190,7 +190,7 @@ def test_the_points_of_another_sweep_are_neither_mixed_in_nor_lost(run: Parc) ->
 def test_a_folder_that_cannot_be_is_told(run: Parc) -> None:
     Path("file").write_text("")
     ran = run("sweep", "job.par", "--over", "cluster.nodes=1", "-o", "file/kept")
-    assert ran.code == 2 and "PAR090" in ran.err and "not a directory" in ran.err
+    assert ran.code == 2 and "PAR090" in ran.err and "is a file" in ran.err
 
 
 def test_a_folder_has_one_sweep_at_a_time(run: Parc) -> None:
