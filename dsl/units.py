@@ -315,10 +315,12 @@ def _unknown(name: str, text: str, span: Span) -> Exception:
     return wrong(codes.UNKNOWN_UNIT, f"unknown unit `{name}`", span, help, fix=fix)
 
 
+#: More digits than any time has are not read as one.
+_COUNT = r"\d{1,9}"
 _PARTS = re.compile(
-    r"(?:(\d+) ?d(?:ays?)?)? ?(?:(\d+) ?h(?:ours?|rs?)?)? ?(?:(\d+) ?m(?:in(?:utes?|s)?)?)? ?(?:(\d+) ?s)?"
+    rf"(?:({_COUNT}) ?d(?:ays?)?)? ?(?:({_COUNT}) ?h(?:ours?|rs?)?)? ?(?:({_COUNT}) ?m(?:in(?:utes?|s)?)?)? ?(?:({_COUNT}) ?s)?"
 )
-_CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d\d)(?::(\d\d))?")
+_CLOCK = re.compile(rf"(?:({_COUNT})-)?({_COUNT}):(\d\d)(?::(\d\d))?")
 
 
 def duration(text: str) -> str | None:

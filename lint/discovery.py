@@ -27,14 +27,14 @@ _SCRIPTS = {
     ".lsf",
 }  # fmt: skip
 #: Directives of batch systems, launchers, and programs whose name says that they train, behind an interpreter
-#: or a launcher of one's own.
+#: or a launcher of one's own. What is atomic, `(?>...)`, is looked for once in each line, not from every place in it.
 _LAUNCHES = (
     r"^#SBATCH\s+-|^#PBS\s+-|^#BSUB\s+-"
     r"|\btorchrun\b|torch\.distributed\.(?:run|launch)|\bdeepspeed\s+(?:[-$\"]|\S+\.py)"
     r"|\baccelerate\s+launch\b"
     r"|\b(?:llamafactory-cli|lmf|axolotl|swift|megatron|xtuner|tune|trl)\s+(?:train|pt|sft|rlhf|run|dpo|grpo|kto)\b"
-    r"|\b(?:python[\d.]*|srun|mpirun|mpiexec|jsrun|aprun)\b[^\n#]*"
-    r"(?:\b|_)(?:pre_?train|fine_?tune|train(?:er|ing)?|sft|dpo|grpo|ppo|rlhf)(?:_\w+)?(?:\.py\b|\s|$)"
+    r"|(?:^|#)(?>[^\n#]*?\b(?:python[\d.]*|srun|mpirun|mpiexec|jsrun|aprun)\b)[^\n#]*"
+    r"(?:\b|_)(?:pre_?train|fine_?tune|train(?:er|ing)?|sft|dpo|grpo|ppo|rlhf)(?:_\w{1,60})?(?:\.py\b|\s|$)"
 )
 
 

@@ -117,7 +117,7 @@ def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fa
 def _wrong_value(launch: LaunchedJob, option: ReleasedOption, text: str) -> _Fault | None:
     name, pattern = option.name, _NUMBERS.get(option.kind)
     if name in POSITIVE and re.fullmatch(r"-\d+|0+", text):
-        if name == INTERVAL and not int(text):
+        if name == INTERVAL and not text.strip("-0"):
             return _no_interval(launch)
         # -1 stands for a size that an evaluation takes from the checkpoint.
         return _Fault(f"{name} must be above 0, not {text}", everywhere=text != "-1")
