@@ -200,11 +200,13 @@ def measure(text: str, span: Span) -> Measure:
     if re.search(r"[A-Za-z]\d", rest) and (time := duration(text)):
         message, whole = f"`{text}` is a time of several parts", replaced(span, time)
         raise wrong(codes.UNKNOWN_UNIT, message, span, f"write `{time}`", fix=whole)
-    if each := re.search(r"[ \t]+(?:per[ \t]+|/[ \t]*)(?:gpu|card|device)s?$", rest, re.IGNORECASE):
+    if each := re.search(
+        r"(?<![ \t])[ \t]+(?:per[ \t]+|/[ \t]*)(?:gpu|card|device)s?$", rest, re.IGNORECASE
+    ):
         whole = replaced(span, text[: number.end() + each.start()])
         message, help = f"unknown unit `{each[0].strip()}`", "it is of one GPU as it stands"
         raise wrong(codes.UNKNOWN_UNIT, message, span, help, fix=whole)
-    if (per := re.sub(r"[ \t]+per[ \t]+", "/", rest)) != rest:
+    if (per := re.sub(r"(?<![ \t])[ \t]+per[ \t]+", "/", rest)) != rest:
         rate = f"{number[0]}{per}"
         whole = replaced(span, rate)
         help = f"a rate is written with `/`: `{rate}`"

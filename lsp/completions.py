@@ -16,7 +16,7 @@ from ..dsl.library import std_entries
 from .document import Document, named_kinds, open_braces, settings_of
 from .meanings import setting_text
 
-_HEAD = re.compile(r"(\w+)(?:[ \t]+(?!from\b)(\w+))?(?:[ \t]+from[ \t]+[\w.]+)?[ \t]*\Z")
+_HEAD = re.compile(r"(?<!\w)(\w+)(?:[ \t]+(?!from\b)(\w+))?(?:[ \t]+from[ \t]+[\w.]+)?[ \t]*\Z")
 _BASE = re.compile(r"^[ \t]*(model|gpu|cluster)\b[^{}\n]*\bfrom[ \t]+[\w.]*\Z")
 _VALUE = re.compile(r"(?:^|[{;])[ \t]*([\w-]+)[ \t]*=[ \t]*([\w.]*)\Z")
 _NAME = re.compile(r"^[ \t]*(target|launch)[ \t]+\w*\Z")
@@ -36,7 +36,7 @@ def completions(document: Document, offset: int) -> list[Offer]:
     """Everything that may stand at a character; an editor picks those that begin as the word there does."""
     before = document.text[:offset]
     line = before[before.rfind("\n") + 1 :]
-    if re.search(r'#[^"]*\Z', line) or line.count('"') % 2:
+    if "#" in line.rpartition('"')[2] or line.count('"') % 2:
         return []
     block = _block_around(before)
     if match := _BASE.match(line):
@@ -76,8 +76,9 @@ def _goal(document: Document, line: str) -> Iterator[Offer]:
     if re.search(r"(?:^|[{;])[ \t]*\w*\Z", line):
         yield from (Offer(word, "setting") for word in CLAUSES)
         return
+    clause = re.split(r"[;:]", line)[-1]
     for name, words in VALUES.items():
-        if re.search(rf"\b{name}\b[^;:]*\Z", line):
+        if re.search(rf"\b{name}\b", clause):
             yield from (Offer(word, "value", name) for word in words)
     yield from (Offer(name, "name", text) for name, text in MEANINGS.items())
     yield from (Offer(each.name, "name", each.doc) for each in (*DECISIONS, *DERIVATIONS))

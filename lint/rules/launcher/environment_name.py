@@ -32,7 +32,7 @@ FILE = "train.sh"
 _USED = re.compile(r"\$\{?(SLURM_[A-Z][A-Z0-9_]*)")
 #: scontrol(1): without a list it takes that of SLURM_JOB_NODELIST.
 _HOSTNAMES = re.compile(r"\bscontrol\s+show\s+host(?:name)?s?\s+\"?\$\{?\w+\}?\"?\s*[)`|]")
-_NOUNSET = re.compile(r"\s*set\s+(?:-\w*u|.*-o\s+nounset)")
+_NOUNSET = re.compile(r"\s*set\s++(?:-\w*u|.*-o\s+nounset)")
 _SET = re.compile(r"\b(SLURM_[A-Z0-9_]+)=")
 _LLAMA = re.compile(r"\bllamafactory-cli\b")
 _RANK = re.compile(r"(?<![A-Z_])RANK=")

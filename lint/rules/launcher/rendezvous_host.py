@@ -42,7 +42,7 @@ FILE = "job.sbatch"
 
 _LOCAL = re.compile(r"^(?:localhost|127\.0\.0\.1|::1|0\.0\.0\.0)(?::|$)")
 _BAD_SOURCE = re.compile(
-    r"(?:MASTER_ADDR|rdzv[-_]endpoint|master[-_]addr|main_process_ip).*?"
+    r"^(?>.*?(?:MASTER_ADDR|rdzv[-_]endpoint|master[-_]addr|main_process_ip)).*?"
     r"(SLURM_LAUNCH_NODE_IPADDR|SLURM_SUBMIT_HOST)"
 )
 #: A command with an option for one of several nodes.

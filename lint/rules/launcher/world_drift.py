@@ -40,7 +40,7 @@ _VLLM = re.compile(
     r"\buse_vllm\b[\s:=\"']*true\b|\bvllm[_ ](?:serve|device|server)\b", re.IGNORECASE
 )
 _COPY = re.compile(
-    r"(?:export\s+)?\w*(?:GPU|NPROC|DEVICES|WORLD)\w*=[\"']?(\d{1,9})[\"']?\s*(?:#.*)?$"
+    r"(?:export\s+)?(?=\w*(?:GPU|NPROC|DEVICES|WORLD))\w+=[\"']?(\d{1,9})[\"']?\s*(?:#.*)?$"
 )
 
 

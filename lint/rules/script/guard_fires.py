@@ -49,7 +49,7 @@ _OPTIONS = re.compile(r"\bgetopts\b|\$#|\bcase\s+\"?\$\{?1\b|\bfor\s+\w+\s+in\s+
 #: An argument of the script, or all of them; `${1:-8}` has a value without one, `${1:?usage}` has none.
 _ARGUMENT = re.compile(r"\$(?:[1-9@*]|\{[1-9@*]\d*(?::?\?|\}))")
 #: The word of a `case`, or the end of one.
-_CASE = re.compile(r"^\s*case\s+(.+?)\s+in\b|\besac\b", re.MULTILINE)
+_CASE = re.compile(r"^[^\S\n]*case\s++(.+?)(?<!\s)\s++in\b|\besac\b", re.MULTILINE)
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -38,7 +38,7 @@ _LONGEST = 2000
 #: What programs do anyway.
 _DEFAULTS = ("WANDB_MODE=online", "WANDB_DISABLED=false")
 _STARTS = re.compile(
-    r"^[ \t]*(?!#).*\b(?:torchrun|accelerate|deepspeed|python3?|srun|llamafactory-cli)\b",
+    r"^(?!#).*\b(?:torchrun|accelerate|deepspeed|python3?|srun|llamafactory-cli)\b",
     re.MULTILINE,
 )
 _ALL = re.compile(r"^[ \t]*set[ \t]+(?:-\w*a|-o\s+allexport)", re.MULTILINE)

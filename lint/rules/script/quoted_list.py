@@ -60,7 +60,7 @@ def _holds_names(batch: Batch, variable: str, before: int) -> bool:
 
 def _element(batch: Batch, array: str, below: int) -> int | None:
     """The line that takes one element of the array; `${nodes[@]}` without quotes is split after all."""
-    used = batch.commands(rf"\$\{{{array}\[[^\]@*]+\]\}}")
+    used = batch.commands(rf"\$\{{{array}\[[^\]@*]{{1,100}}\]\}}")
     return next((number for number, _ in used if number > below), None)
 
 

@@ -55,4 +55,6 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _meant_hours(batch: Batch, given: Directive, minutes: int) -> bool:
     """Whole days, or a comment of the line that speaks of hours; a test may well end after 10:00."""
     comment = batch.lines[given.place.line - 1].partition(given.value or "")[2]
-    return minutes % 24 == 0 or bool(re.search(r"#.*\b(?:h|hrs?|hours?)\b", comment, re.IGNORECASE))
+    return minutes % 24 == 0 or bool(
+        re.search(r"^(?>[^#]*#).*\b(?:h|hrs?|hours?)\b", comment, re.IGNORECASE)
+    )

@@ -169,7 +169,7 @@ def _awk(shell: Shell, words: list[Word]) -> Output:
     if len(texts) != 1 or not isinstance(texts[0], str):
         return None
     match = re.fullmatch(
-        r"\s*BEGIN\s*\{\s*print\s+(?:int)?(\([\d\s+\-*/%()]+\)|\d+)\s*;?\s*\}\s*", texts[0]
+        r"\s*BEGIN\s*\{\s*print\s+(?:int)?(\([\d\s+\-*/%()]+\)|\d+)\s*+;?\s*+\}\s*", texts[0]
     )
     return _calculated(shell, match[1], whole="int" in texts[0]) if match else None
 

@@ -122,7 +122,9 @@ class Evaluation:
         if isinstance(node, ast.IfExp):
             return self._all(room, [node.body, node.orelse])
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            pairs = itertools.product(*(self.texts(room, each) or [SAMPLE] for each in (node.left, node.right)))
+            pairs = itertools.product(
+                *(self.texts(room, each) or [SAMPLE] for each in (node.left, node.right))
+            )
             return ["".join(map(str, pair)) for pair in pairs]
         if isinstance(node, ast.Name):
             return self._of_name(room, node)
@@ -183,7 +185,9 @@ class Evaluation:
             return None
         found = []
         for each in values[0]:  # type: ignore[union-attr]
-            found += [part for part in _parts(target, each, name) if isinstance(part, str | re.Pattern)]
+            found += [
+                part for part in _parts(target, each, name) if isinstance(part, str | re.Pattern)
+            ]
         return found or None
 
 
@@ -235,17 +239,23 @@ def _flags(room: Room, call: ast.Call, at: int) -> int:
 
 @cache
 def _used_as() -> Mapping[str, frozenset[str]]:
-    """What is done with patterns of a name (of a variable, or a field): `NAME.search(`."""
+    """What is done with patterns of a name (of a variable, or a field): `NAME.search(`; those of one module by
+    its path as well."""
     found = defaultdict(set)
+
+    def said(room: Room, node: ast.expr, method: str) -> None:
+        found[_last_name(node)].add(method)
+        found[f"{room.path}:{_last_name(node)}"].add(method)
+
     for room, call in _calls():
         if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
-            found[_last_name(call.func.value)].add(METHODS[call.func.attr])
+            said(room, call.func.value, METHODS[call.func.attr])
         for given in (*call.args, *(each.value for each in call.keywords)):
             # Passed on: `any(map(P.search, lines))`, or to a function that does what it likes.
             if isinstance(given, ast.Attribute) and given.attr in METHODS:
-                found[_last_name(given.value)].add(METHODS[given.attr])
+                said(room, given.value, METHODS[given.attr])
             elif isinstance(given, ast.Name) and isinstance(room.names.get(given.id), re.Pattern):
-                found[given.id].add("finditer")
+                said(room, given, "finditer")
     return {name: frozenset(methods) for name, methods in found.items()}
 
 
@@ -270,6 +280,8 @@ def _methods(room: Room, call: ast.Call) -> frozenset[str]:
             if each.attr in METHODS
         }
         return frozenset(within) or frozenset({"finditer"})
+    if name.startswith("_"):
+        return _used_as().get(f"{room.path}:{name}") or frozenset({"finditer"})
     return _used_as().get(name) or frozenset({"finditer"})
 
 
