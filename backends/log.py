@@ -120,7 +120,7 @@ def _alone(document: str) -> str:
 #: What torchrun (`[rank0]:`, `[default0]:`) and `srun --label` put before a line.
 _RANK = re.compile(r"^(?:(?:\[(?:rank|default)\d{1,6}\]:| {0,6}\d{1,6}:) ?)+", re.MULTILINE)
 #: Control sequences of a terminal (ECMA-48), and titles of its window.
-_COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\n]*\x07)")
+_COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\n\x1b]*\x07)")
 _BEFORE = re.compile(r'\A[^\n]*\n+([^\n"]*)"')
 #: Characters of a configuration at most, and configurations that are read line by line.
 _LONGEST, _TRIES = 100_000, 100

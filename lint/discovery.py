@@ -27,7 +27,7 @@ _SCRIPTS = {
     ".lsf",
 }  # fmt: skip
 #: Directives of batch systems, launchers, and programs whose name says that they train, behind an interpreter
-#: or a launcher of one's own. What is atomic, `(?>...)`, is looked for once in each line, not from every place in it.
+#: or a launcher of one's own. The launcher is atomic, `(?>...)`: it is looked for once in a line.
 _LAUNCHES = (
     r"^#SBATCH\s+-|^#PBS\s+-|^#BSUB\s+-"
     r"|\btorchrun\b|torch\.distributed\.(?:run|launch)|\bdeepspeed\s+(?:[-$\"]|\S+\.py)"

@@ -21,9 +21,11 @@ _NAME = r"(?P<name>(?!x\s{0,9}\d)[a-z].{0,60}?)"
 _ASKED = (
     re.compile(rf"(?P<nodes>\d{{1,7}})(?:{_TIMES}|\s{{0,9}}nodes?(?:\s{{1,9}}(?:of|with))?\s{{1,9}})"
                rf"(?P<count>\d{{1,4}})(?:{_TIMES}|\s{{1,9}}){_NAME}", re.IGNORECASE),
-    re.compile(rf"(?P<nodes>\d{{1,7}})\s{{0,9}}nodes?(?:\s{{1,9}}(?:of|with)|\s{{0,9}}[x*])?\s{{1,9}}{_NAME}", re.IGNORECASE),
+    re.compile(rf"(?P<nodes>\d{{1,7}})\s{{0,9}}nodes?(?:\s{{1,9}}(?:of|with)|\s{{0,9}}[x*])?\s{{1,9}}{_NAME}",
+               re.IGNORECASE),
     re.compile(rf"(?P<count>\d{{1,7}})(?:{_TIMES}|\s{{0,9}}){_NAME}", re.IGNORECASE),
-    re.compile(rf"{_NAME}(?:\s{{0,9}}[:*]\s{{0,9}}|(?<=[\d\s])x\s{{0,9}})(?P<count>\d{{1,7}})", re.IGNORECASE),
+    re.compile(rf"{_NAME}(?:\s{{0,9}}[:*]\s{{0,9}}|(?<=[\d\s])x\s{{0,9}})(?P<count>\d{{1,7}})",
+               re.IGNORECASE),
 )  # fmt: skip
 _PARENT = re.compile(r"gpu[ \t]+\w+[ \t]+from[ \t]+(\w+)")
 #: Words of a driver's name of a GPU that tell no two apart.

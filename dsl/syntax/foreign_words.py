@@ -59,7 +59,7 @@ def _operator(stop: Stop) -> Cure:
 
 def _parentheses(stop: Stop) -> Cure:
     """`in (2, 4)` and `= (2, 4)`, as in Python."""
-    values = stop.around(r"(?<=[ =])\(([^()\n]*,[^()\n]*)\)")
+    values = stop.around(r"(?<=[ =])\(([^(),\n]*,[^()\n]*)\)")
     if values is None or not re.search(r"(\bin[ \t]+|=[ \t]*)$", stop.text[: values.start()]):
         return None
     text = f"{{{values[1]}}}"
@@ -88,7 +88,7 @@ def _open_range(stop: Stop) -> Cure:
 def _slice(stop: Stop) -> Cure:
     """`nodes = 1:8`, as in a slice of Python."""
     ends = stop.around(
-        r"\b(?:nodes|\w*gpus\w*|tp|pp|cp|ep|dp)[ \t]*(?:==?|in)[ \t]*((\d+):(\d+))(?![\d:])"
+        r"\b(?:nodes|(?=\w*gpus)\w+|tp|pp|cp|ep|dp)[ \t]*(?:==?|in)[ \t]*((\d+):(\d+))(?![\d:])"
     )
     if ends is None:
         return None

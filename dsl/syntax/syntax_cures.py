@@ -98,13 +98,13 @@ def _section(stop: Stop) -> Cure:
 
 def _indented(stop: Stop) -> Cure:
     """A block whose settings are indented below its head, as in YAML or Python."""
-    pattern = rf"[ \t]*({BLOCK}[^=:{{}}\n#]*?)[ \t]*:?[ \t]*(?=#|$)"
+    pattern = rf"[ \t]*+({BLOCK}(?:[^=:{{}}\n#]*[^=:{{}}\n# \t])?)[ \t]*+:?[ \t]*+(?=#|$)"
     head = re.compile(pattern, re.MULTILINE).match(stop.text, stop.line)
     if head is None:
         return None
-    if brace := re.compile(r"[ \t]*:?\s*\{").match(stop.text, head.end(1)):
+    if brace := re.compile(r"[ \t]*+:?\s*+\{").match(stop.text, head.end(1)):
         return "`{` stands on the line of the block", stop.fix(head.end(1), brace.end(), " {")
-    body = re.compile(r"(?:[^\n]*\n)((?:[ \t]+[^\n]*\n?|\n)*)").match(stop.text, head.end())
+    body = re.compile(r"(?:[^\n]*\n)((?:[ \t][^\n]*\n?|\n)*)").match(stop.text, head.end())
     end = len(stop.text[: body.end()].rstrip()) if body and body[1].strip() else head.end()
     if end > head.end():
         return _braced(stop, head.end(1), head.end(), " {", end)

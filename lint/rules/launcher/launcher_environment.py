@@ -25,7 +25,7 @@ SOURCE = "hiyouga/LlamaFactory#2574"
 FILE = "train.sh"
 
 
-_MPIRUN = re.compile(r"\b(?:mpirun|mpiexec|orterun)\b.*\bpython[0-9.]*\s")
+_MPIRUN = re.compile(r"^(?>.*?\b(?:mpirun|mpiexec|orterun)\b).*\bpython[0-9.]*\s")
 _HANDED_ON = re.compile(
     r"OMPI_COMM_WORLD_|PMI_RANK|\bRANK=|\bWORLD_SIZE=|mpi4py|deepspeed_mpi|--deepspeed-mpi|PMIX_RANK"
 )

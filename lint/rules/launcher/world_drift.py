@@ -119,7 +119,7 @@ def _on_each(batch: Batch) -> bool:
     if len(started) != 1 or _PART.search(started[0]):
         return False
     names = _VARIABLE.findall(started[0])
-    kept = any(batch.commands(rf"\b{name}=.*\baccelerate\s+launch\b") for name in names)
+    kept = any(batch.commands(rf"^(?>.*?\b{name}=).*\baccelerate\s+launch\b") for name in names)
     return kept or re.search(r"\baccelerate\s+launch\b", started[0]) is not None
 
 

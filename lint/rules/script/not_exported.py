@@ -73,5 +73,5 @@ def _lost(launch: LaunchedJob, name: str, path: str, number: int, whole: str) ->
     if not _STARTS.search(rest):
         return False
     exported = r"\b(?:export|declare|typeset)\b|(?:-e|--env|--export)[ =]"
-    used = re.compile(rf"\$\{{?{name}\b|(?:{exported}).*\b{name}\b")
+    used = re.compile(rf"\$\{{?{name}\b|^(?>.*?(?:{exported})).*\b{name}\b")
     return not any(used.search(each[:_LONGEST]) for each in whole.split("\n") if name in each)
