@@ -35,9 +35,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     texts = "\n".join(launch.config.texts.values())
     if _HANDED_ON.search(texts):
         return
-    for path, number, line in launch.lines():
-        match = _MPIRUN.search(line)
-        if match and not line.lstrip().startswith("#"):
+    for path, number, line, match in launch.matches(_MPIRUN):
+        if not line.lstrip().startswith("#"):
             place = Place(path, number, match.start() + 1, len(match[0].split()[0]))
             message = "mpirun's ranks have no RANK, LOCAL_RANK and WORLD_SIZE"
             help_text = "start with torchrun or deepspeed, or export them from OMPI_COMM_WORLD_RANK and _SIZE"

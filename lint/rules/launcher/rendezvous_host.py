@@ -60,7 +60,7 @@ NAMES = ("--rdzv-endpoint", "--master-addr", "--main-process-ip")
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     nodes = launch.number("nodes") or _nodes(launch)
-    several = any(_SEVERAL.search(line) for _, _, line in launch.lines())
+    several = any(True for _ in launch.matches(_SEVERAL))
     if (nodes is None or nodes < 2) and not several:
         return
     related = tuple(Related(f"{nodes} nodes", fact) for fact in [launch.facts.get("nodes")] if fact)

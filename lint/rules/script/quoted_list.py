@@ -65,7 +65,7 @@ def _element(batch: Batch, array: str, below: int) -> int | None:
 
 
 def _complaint(batch: Batch, number: int, array: str, used: int) -> Complaint:
-    place = batch.place(number, rf"\b{array}=\(.*\)")
+    place = batch.place(number, rf"\b{array}=\((?:[^()]|\([^()]*\))*\)")
     asked = batch.get("nodes")
     related = [Related("one element is taken", batch.place(used, rf"\$\{{{array}\["))]
     if asked is not None:
