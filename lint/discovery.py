@@ -128,8 +128,12 @@ def looks_like_launch(path: str, text: str) -> bool:
     """Whether a script starts something, or a configuration file has what its framework's have."""
     if kinds := _config_kinds(Path(path).suffix.lower()):
         return is_manifest(text) or any(kind.tells and kind.tells(text) for kind in kinds)
-    own = [reader.telling for reader in readers() if reader.telling]
-    return re.search("|".join([_LAUNCHES, *own]), text, re.MULTILINE) is not None
+    return re.search(telling(), text, re.MULTILINE) is not None
+
+
+def telling() -> str:
+    """A pattern of what starts training, with those of the frameworks."""
+    return "|".join([_LAUNCHES, *(each.telling for each in readers() if each.telling)])
 
 
 def _config_kinds(suffix: str) -> list[ConfigFile]:

@@ -186,7 +186,7 @@ class LaunchedJob:
                     yield path, number, line
 
     def matches(self, pattern: re.Pattern[str]) -> Iterator[tuple[str, int, str, re.Match[str]]]:
-        """Path, number and text of each line of the shell scripts that has a match, and the first one in it."""
+        """Path, number and text of each line of the shell scripts that has a match, and its first one."""
         for path, text in self.config.texts.items():
             if is_script(path, text):
                 for number, line, match in _matches(pattern, text):

@@ -40,7 +40,7 @@ OPTIONS = ("--framework-version", "megatron=0.19")
 
 _NUMBERS = {
     "int": r"[+-]?\d+(_\d+)*",
-    "float": r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)",
+    "float": r"[+-]?(\d+(_\d+)*(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)",
 }
 #: Words that Megatron-LM checks itself, after its parser.
 WORDS = {

@@ -34,7 +34,7 @@ SOURCE = "bash(1), QUOTING and COMMENTS; seen in published scripts"
 _Cut = Callable[[str, list[str], int, list[int]], Complaint]
 #: What follows the backslash that was to continue the line.
 _BEHIND = re.compile(r"\\(?:[ \t]+(#.*)?$)")
-#: What opens and closes texts and arrays, a comment, and an escape; inside single quotes only their end counts.
+#: What opens and closes texts and arrays, a comment, and an escape; single quotes hide all but their end.
 _MARK = re.compile(r"""\\.?|["']|=\(|\)|(?:(?<=\s)|^)#""")
 _QUOTE = re.compile("'")
 _OPTION = re.compile(r"\s*--?[A-Za-z][\w-]*(?:[=\s\\]|$)")

@@ -1,4 +1,4 @@
-"""Texts that may slow a pattern down, made from the pattern itself: its repeats pumped, behind what leads to them."""
+"""Texts that may slow a pattern down, made from itself: its repeats pumped, behind what leads to them."""
 
 from __future__ import annotations
 

@@ -39,7 +39,8 @@ class Grows:
 
     def __str__(self) -> str:
         start, unit, end = self.attack.start, self.attack.unit, self.attack.end
-        return f"{start!r} + {unit!r} * n + {end!r}: exponent {self.exponent:.1f}, {self.seconds:.2f} s for {self.size:,} characters"
+        cost = f"exponent {self.exponent:.1f}, {self.seconds:.2f} s for {self.size:,} characters"
+        return f"{start!r} + {unit!r} * n + {end!r}: {cost}"
 
 
 class _Late(Exception):
@@ -62,10 +63,11 @@ def _limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def search_of(pattern: re.Pattern[str], method: str) -> Callable[[str], object]:
-    if method == "finditer":
-        return lambda text: len(pattern.findall(text))
-    found: Callable[[str], object] = getattr(pattern, method)
+def search_of(pattern: re.Pattern[str] | re.Pattern[bytes], method: str) -> Callable[[str], object]:
+    search = getattr(pattern, "findall" if method == "finditer" else method)
+    if isinstance(pattern.pattern, bytes):
+        return lambda text: search(text.encode())
+    found: Callable[[str], object] = search
     return found
 
 

@@ -1,4 +1,4 @@
-"""Every regular expression of the product, read from its source: the pattern, its flags and how it is used."""
+"""Every regular expression of the product, read from its source: pattern, flags and use."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from parc.dsl.syntax import tables
 from tests.support.paths import ROOT
 
 #: The folders of the product. Tests and benchmarks read nothing that a stranger sends.
@@ -128,13 +129,13 @@ class Evaluation:
             return ["".join(map(str, pair)) for pair in pairs]
         if isinstance(node, ast.Name):
             return self._of_name(room, node)
-        return _value(room, node)
+        return _text_value(room, node)
 
     def _joined(self, room: Room, node: ast.JoinedStr) -> list[str | re.Pattern[str]]:
         parts = []
         for each in node.values:
             inner = each.value if isinstance(each, ast.FormattedValue) else each
-            found = self.texts(room, inner)  # type: ignore[arg-type]
+            found = self.texts(room, inner)
             parts.append([str(text) for text in found] if found else [SAMPLE])
         return ["".join(chosen) for chosen in itertools.islice(itertools.product(*parts), 8)]
 
@@ -164,7 +165,7 @@ class Evaluation:
                     return self._of_loop(room, *looped, node.id)
             finally:
                 self.seen.discard(key)
-        return _value(room, node)
+        return _text_value(room, node)
 
     def _of_parameter(
         self, function: ast.FunctionDef, names: list[str], name: str
@@ -184,7 +185,7 @@ class Evaluation:
         if not values:
             return None
         found = []
-        for each in values[0]:  # type: ignore[union-attr]
+        for each in values[0]:
             found += [
                 part for part in _parts(target, each, name) if isinstance(part, str | re.Pattern)
             ]
@@ -197,10 +198,13 @@ def _targets(node: ast.Assign | ast.NamedExpr) -> Sequence[ast.expr]:
 
 def _loop_over(function: ast.FunctionDef, name: str) -> tuple[ast.expr, ast.expr] | None:
     for each in ast.walk(function):
-        if isinstance(each, ast.For | ast.comprehension):
-            if name in [n.id for n in ast.walk(each.target) if isinstance(n, ast.Name)]:
-                return each.target, each.iter
+        if isinstance(each, ast.For | ast.comprehension) and name in _bound(each.target):
+            return each.target, each.iter
     return None
+
+
+def _bound(target: ast.expr) -> set[str]:
+    return {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
 
 
 def _parts(target: ast.expr, value: Any, name: str) -> Iterator[Any]:
@@ -231,6 +235,11 @@ def _value(room: Room, node: ast.expr, any_kind: bool = False) -> Any:
     return [found] if any_kind or isinstance(found, str | bytes | re.Pattern) else None
 
 
+def _text_value(room: Room, node: ast.expr) -> list[str | re.Pattern[str]] | None:
+    found: list[str | re.Pattern[str]] | None = _value(room, node)
+    return found
+
+
 def _flags(room: Room, call: ast.Call, at: int) -> int:
     given = [each.value for each in call.keywords if each.arg == "flags"] or call.args[at : at + 1]
     found = _value(room, given[0], any_kind=True) if given else None
@@ -239,8 +248,8 @@ def _flags(room: Room, call: ast.Call, at: int) -> int:
 
 @cache
 def _used_as() -> Mapping[str, frozenset[str]]:
-    """What is done with patterns of a name (of a variable, or a field): `NAME.search(`; those of one module by
-    its path as well."""
+    """What is done with patterns of a name, of a variable or a field: `NAME.search(`; by `path:NAME` what one
+    module does."""
     found = defaultdict(set)
 
     def said(room: Room, node: ast.expr, method: str) -> None:
@@ -306,3 +315,26 @@ def sites() -> Iterator[Site | Unread]:
                 yield Site(text.pattern, text.flags, methods, room.place(call))
             else:
                 yield Site(text, _flags(room, call, at), methods, room.place(call))
+
+
+def terminals() -> Iterator[Site]:
+    """The words of a job file, which the lexer matches one behind the other, and patterns in tables."""
+    for each in tables.parser(None).terminals:
+        yield Site(
+            each.pattern.to_regexp(), 0, frozenset({"match", "finditer"}), "dsl/syntax/grammar.lark"
+        )
+    for room in rooms():
+        for name, value in room.names.items():
+            for pattern in _patterns(value, 3):
+                methods = _used_as().get(f"{room.path}:{name}") or frozenset({"finditer"})
+                if not isinstance(value, re.Pattern):
+                    yield Site(pattern.pattern, pattern.flags, methods, f"{room.path}:{name}")
+
+
+def _patterns(value: object, depth: int) -> Iterator[re.Pattern[str]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif depth and isinstance(value, Mapping):
+        yield from (found for each in value.values() for found in _patterns(each, depth - 1))
+    elif depth and isinstance(value, tuple | list | frozenset):
+        yield from (found for each in value for found in _patterns(each, depth - 1))
