@@ -16,6 +16,7 @@ from parc.backends import extra
 from parc.backends.megatron import extra as megatron_extra
 from parc.backends.torchtitan import extra as torchtitan_extra
 from parc.lint.discovery import telling
+from parc.lint.releases.forks import PLACES
 from parc.lint.rules.launcher import launcher_option
 from parc.lint.rules.options import option_value
 from parc.lint.rules.slurm_directives import unknown_directive
@@ -37,6 +38,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
         for row in (*torchtitan_extra.FORMS.values(), *torchtitan_extra.NEWEST_FORMS.values())
     ],
     "lint/discovery.py: telling()": lambda: [telling()],
+    "lint/releases/forks.py: pattern": lambda: [each.pattern for each in PLACES.values()],
     "lint/rules/launcher/launcher_option.py: pattern": launcher_option._COUNTS.values,
     "lint/rules/options/option_value.py: pattern": option_value._NUMBERS.values,
     "lint/rules/slurm_directives/unknown_directive.py: pattern": unknown_directive.NUMBERS.values,
@@ -98,7 +100,11 @@ def test_every_pattern_is_read_from_the_source() -> None:
 def test_patterns_of_tables(place: str) -> None:
     patterns = list(TABLES[place]())
     assert patterns
-    method = "search" if "discovery" in place or "hostfile" in place else "fullmatch"
+    method = (
+        "search"
+        if any(each in place for each in ("discovery", "hostfile", "forks"))
+        else "fullmatch"
+    )
     slow = [worst(each, re.MULTILINE, method, TEXTS) for each in patterns]
     assert not any(slow), slow
 

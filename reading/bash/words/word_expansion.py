@@ -77,7 +77,7 @@ def pieces(
             position = stop
         if match:
             position = _special(shell, source, position, end, quoted, heredoc, found)
-        if len(found) > MOST_PIECES:
+        if heredoc and len(found) > MOST_PIECES:
             return [Piece(Unknown("it has too many parts"), *source.place(start))]
     return found
 

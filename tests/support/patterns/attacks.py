@@ -54,6 +54,7 @@ def attacks(pattern: str | bytes, flags: int) -> list[Attack]:
         [
             *(body for _, body in parts.pumps),
             *(lead + body for lead, body in parts.pumps),
+            *(lead + " " for lead, _ in parts.pumps),
             *(first + second for (_, first), (_, second) in itertools.pairwise(parts.pumps)),
             whole,
             whole[:-1],
@@ -62,9 +63,10 @@ def attacks(pattern: str | bytes, flags: int) -> list[Attack]:
             *COMMON,
         ]
     )
-    likely = [(lead, body, end) for lead, body in parts.pumps for end in ENDS]
-    rest = [(start, unit, end) for unit in units for start in starts[:12] for end in ENDS[:2]]
-    return [Attack(*each) for each in dict.fromkeys([*likely, *rest]) if each[1]]
+    likely = [(lead, body, end) for end in ENDS[:2] for lead, body in parts.pumps]
+    alone = [("", unit, "") for unit in units]
+    rest = [(start, unit, end) for end in ENDS for start in starts[:12] for unit in units]
+    return [Attack(*each) for each in dict.fromkeys([*likely, *alone, *rest]) if each[1]]
 
 
 def _samples(tree: Any, lead: str, parts: Parts) -> list[str]:
@@ -102,7 +104,7 @@ def _step(op: Any, given: Any, lead: str, parts: Parts) -> Sequence[str]:
         return [""]
     characters = list(_characters(op, given))
     parts.characters += characters[:3]
-    return characters[:1]
+    return characters[:3]
 
 
 def _characters(op: Any, given: Any) -> Iterator[str]:

@@ -15,11 +15,11 @@ from tests.support.patterns.attacks import Attack
 #: Characters of the first try, and what it may take: a linear pattern takes a twentieth of that.
 FIRST, SUSPECT_SECONDS = 8_000, 0.0015
 #: Sizes whose times are compared where the first try took longer.
-SIZES = (4_000, 8_000, 16_000, 32_000, 64_000)
+SIZES = (2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
 #: Times below it are noise; a search that took long enough is not tried with a longer text.
-LEAST_SECONDS, ENOUGH_SECONDS = 0.0005, 0.1
+LEAST_SECONDS, ENOUGH_SECONDS = 0.0005, 0.04
 #: A search is stopped after it.
-MOST_SECONDS = 2.0
+MOST_SECONDS = 0.5
 #: The growth that fails: 1 is linear, 2 is quadratic.
 EXPONENT = 1.5
 #: No larger sizes are tried below it.
@@ -78,8 +78,8 @@ def grows(search: Callable[[str], object], attack: Attack) -> Grows | None:
     found = None
     for _ in range(TRIES):
         found = _growth(search, attack)
-        if found is None:
-            return None
+        if found is None or found.exponent == math.inf:
+            return found
     return found
 
 
@@ -89,7 +89,8 @@ def _growth(search: Callable[[str], object], attack: Attack) -> Grows | None:
         seconds = min(_seconds(search, attack.text(size)) for _ in range(2))
         if seconds >= LEAST_SECONDS:
             times.append((size, seconds))
-        if seconds > ENOUGH_SECONDS or (len(times) > 1 and _exponent(times) < CLEARLY_LINEAR):
+        enough = seconds > ENOUGH_SECONDS or _exponent(times) < CLEARLY_LINEAR
+        if seconds >= MOST_SECONDS or (len(times) > 1 and enough):
             break
     if times and times[0][1] >= MOST_SECONDS:
         return Grows(attack, math.inf, times[0][1], times[0][0])
@@ -101,6 +102,8 @@ def _growth(search: Callable[[str], object], attack: Attack) -> Grows | None:
 
 def _exponent(times: Sequence[tuple[int, float]]) -> float:
     """Over the last sizes, since what a search costs at once counts for less there."""
+    if len(times) < 2:
+        return math.inf
     (small, first), (size, last) = times[-min(3, len(times))], times[-1]
     return math.log(last / first) / math.log(size / small)
 
