@@ -38,7 +38,7 @@ SOURCE = "bash(1), SHELL BUILTIN COMMANDS: exit"
 
 
 #: An assignment, and what stands behind it on its line.
-_ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=(?=([^;\n]*))", re.MULTILINE)
+_ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=(?=([^;\n]{0,500}))", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: A variable, and what stands in for it where it is unset.
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?[-=?]([^{}]*))?\}|([A-Za-z_]\w*))")

@@ -321,7 +321,7 @@ def terminals() -> Iterator[Site]:
     """The words of a job file, which the lexer matches one behind the other, and patterns in tables."""
     for each in tables.parser(None).terminals:
         yield Site(
-            each.pattern.to_regexp(), 0, frozenset({"match", "finditer"}), "dsl/syntax/grammar.lark"
+            each.pattern.to_regexp(), 0, frozenset({"match"}), "dsl/syntax/grammar.lark"
         )
     for room in rooms():
         for name, value in room.names.items():
