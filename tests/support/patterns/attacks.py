@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from re import _constants as ops  # type: ignore[attr-defined]  # isort: skip
-from re import _parser as parser  # type: ignore[attr-defined]  # isort: skip
+from re import _constants as ops  # isort: skip
+from re import _parser as parser  # isort: skip
 
 #: A repeat of at most so many is of bounded cost.
 BOUNDED = 64

@@ -320,9 +320,7 @@ def sites() -> Iterator[Site | Unread]:
 def terminals() -> Iterator[Site]:
     """The words of a job file, which the lexer matches one behind the other, and patterns in tables."""
     for each in tables.parser(None).terminals:
-        yield Site(
-            each.pattern.to_regexp(), 0, frozenset({"match"}), "dsl/syntax/grammar.lark"
-        )
+        yield Site(each.pattern.to_regexp(), 0, frozenset({"match"}), "dsl/syntax/grammar.lark")
     for room in rooms():
         for name, value in room.names.items():
             for pattern in _patterns(value, 3):
