@@ -23,7 +23,7 @@ _NAMED = 8
 Kinds = Mapping[str, tuple[str, str]]
 KINDS: Kinds = {
     "int": (r"[+-]?\d+", "a whole number"),
-    "float": (r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "a number"),
+    "float": (r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?", "a number"),
     "bool": (r"(?!)", "true or false"),
     "list": (r"(?s).*", "text, names with commas between them"),
 }

@@ -113,14 +113,14 @@ def _alone(document: str) -> str:
     """JSON without what stands before each of its lines but the first, such as a time or the name of a pod:
     what is before the first quote of the second line, with any digits."""
     second = _BEFORE.search(document)
-    before = re.sub(r"\d+", r"\\d+", re.escape(second[1])) if second else ""
+    before = re.sub(r"\d+", r"\\d+", re.escape(second[1].rstrip(" \t"))) if second else ""
     return re.sub(rf"^{before}", "", document, flags=re.MULTILINE) if before else document
 
 
 #: What torchrun (`[rank0]:`, `[default0]:`) and `srun --label` put before a line.
 _RANK = re.compile(r"^(?:(?:\[(?:rank|default)\d{1,6}\]:| {0,6}\d{1,6}:) ?)+", re.MULTILINE)
 #: Control sequences of a terminal (ECMA-48), and titles of its window.
-_COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\n]*\x07)")
-_BEFORE = re.compile(r'\A[^\n]*\n+([^\n"]*?)[ \t]*"')
+_COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\n\x1b]*\x07)")
+_BEFORE = re.compile(r'\A[^\n]*\n+([^\n"]*)"')
 #: Characters of a configuration at most, and configurations that are read line by line.
 _LONGEST, _TRIES = 100_000, 100

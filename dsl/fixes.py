@@ -45,7 +45,7 @@ def given(kind: str, key: str, source: Source) -> str | None:
     heads = list(re.finditer(rf"^[ \t]*{kind}\b[^{{}}=#\n]*\{{", source.text, re.MULTILINE))
     if len(heads) != 1:
         return None
-    said = re.compile(rf"[^{{}}]*?(?<![\w.]){key}[ \t]*=[ \t]*([^\n;{{}}#]*)").match(
+    said = re.compile(rf"[^{{}}]*?(?<![\w.]){re.escape(key)}[ \t]*=[ \t]*([^\n;{{}}#]*)").match(
         source.text, heads[0].end()
     )
     return said[1].strip() if said else None

@@ -200,11 +200,13 @@ def measure(text: str, span: Span) -> Measure:
     if re.search(r"[A-Za-z]\d", rest) and (time := duration(text)):
         message, whole = f"`{text}` is a time of several parts", replaced(span, time)
         raise wrong(codes.UNKNOWN_UNIT, message, span, f"write `{time}`", fix=whole)
-    if each := re.search(r"[ \t]+(?:per[ \t]+|/[ \t]*)(?:gpu|card|device)s?$", rest, re.IGNORECASE):
+    if each := re.search(
+        r"(?<![ \t])[ \t]+(?:per[ \t]+|/[ \t]*)(?:gpu|card|device)s?$", rest, re.IGNORECASE
+    ):
         whole = replaced(span, text[: number.end() + each.start()])
         message, help = f"unknown unit `{each[0].strip()}`", "it is of one GPU as it stands"
         raise wrong(codes.UNKNOWN_UNIT, message, span, help, fix=whole)
-    if (per := re.sub(r"[ \t]+per[ \t]+", "/", rest)) != rest:
+    if (per := re.sub(r"(?<![ \t])[ \t]+per[ \t]+", "/", rest)) != rest:
         rate = f"{number[0]}{per}"
         whole = replaced(span, rate)
         help = f"a rate is written with `/`: `{rate}`"
@@ -315,10 +317,13 @@ def _unknown(name: str, text: str, span: Span) -> Exception:
     return wrong(codes.UNKNOWN_UNIT, f"unknown unit `{name}`", span, help, fix=fix)
 
 
+#: More digits than any time has are not read as one.
+_COUNT = r"\d{1,9}"
 _PARTS = re.compile(
-    r"(?:(\d+) ?d(?:ays?)?)? ?(?:(\d+) ?h(?:ours?|rs?)?)? ?(?:(\d+) ?m(?:in(?:utes?|s)?)?)? ?(?:(\d+) ?s)?"
+    rf"(?:({_COUNT}) ?d(?:ays?)?)? ?(?:({_COUNT}) ?h(?:ours?|rs?)?)? ?"
+    rf"(?:({_COUNT}) ?m(?:in(?:utes?|s)?)?)? ?(?:({_COUNT}) ?s)?"
 )
-_CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d\d)(?::(\d\d))?")
+_CLOCK = re.compile(rf"(?:({_COUNT})-)?({_COUNT}):(\d\d)(?::(\d\d))?")
 
 
 def duration(text: str) -> str | None:

@@ -27,14 +27,14 @@ _SCRIPTS = {
     ".lsf",
 }  # fmt: skip
 #: Directives of batch systems, launchers, and programs whose name says that they train, behind an interpreter
-#: or a launcher of one's own.
+#: or a launcher of one's own. The launcher is atomic, `(?>...)`: it is looked for once in a line.
 _LAUNCHES = (
     r"^#SBATCH\s+-|^#PBS\s+-|^#BSUB\s+-"
     r"|\btorchrun\b|torch\.distributed\.(?:run|launch)|\bdeepspeed\s+(?:[-$\"]|\S+\.py)"
     r"|\baccelerate\s+launch\b"
     r"|\b(?:llamafactory-cli|lmf|axolotl|swift|megatron|xtuner|tune|trl)\s+(?:train|pt|sft|rlhf|run|dpo|grpo|kto)\b"
-    r"|\b(?:python[\d.]*|srun|mpirun|mpiexec|jsrun|aprun)\b[^\n#]*"
-    r"(?:\b|_)(?:pre_?train|fine_?tune|train(?:er|ing)?|sft|dpo|grpo|ppo|rlhf)(?:_\w+)?(?:\.py\b|\s|$)"
+    r"|(?:^|#)(?>[^\n#]*?\b(?:python[\d.]*|srun|mpirun|mpiexec|jsrun|aprun)\b)[^\n#]*"
+    r"(?:\b|_)(?:pre_?train|fine_?tune|train(?:er|ing)?|sft|dpo|grpo|ppo|rlhf)(?:_\w{1,60})?(?:\.py\b|\s|$)"
 )
 
 
@@ -128,8 +128,12 @@ def looks_like_launch(path: str, text: str) -> bool:
     """Whether a script starts something, or a configuration file has what its framework's have."""
     if kinds := _config_kinds(Path(path).suffix.lower()):
         return is_manifest(text) or any(kind.tells and kind.tells(text) for kind in kinds)
-    own = [reader.telling for reader in readers() if reader.telling]
-    return re.search("|".join([_LAUNCHES, *own]), text, re.MULTILINE) is not None
+    return re.search(telling(), text, re.MULTILINE) is not None
+
+
+def telling() -> str:
+    """A pattern of what starts training, with those of the frameworks."""
+    return "|".join([_LAUNCHES, *(each.telling for each in readers() if each.telling)])
 
 
 def _config_kinds(suffix: str) -> list[ConfigFile]:

@@ -143,8 +143,12 @@ def text_of(setting: Setting | None) -> str | None:
 
 def number_of(setting: Setting | None) -> int | None:
     """A setting's one known value as a whole number."""
-    plain = (text_of(setting) or "").replace("_", "")
-    return int(plain) if re.fullmatch(r"[+-]?\d{1,18}", plain, re.ASCII) else None
+    return whole((text_of(setting) or "").replace("_", ""))
+
+
+def whole(text: str) -> int | None:
+    """A whole number in decimal digits; None for other text, and for more digits than any setting has."""
+    return int(text) if re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII) else None
 
 
 def dashed(name: str) -> str:

@@ -43,7 +43,7 @@ class NamedFolders:
         places = [Path(self.start), *Path(self.start, script).parents]
         here = [place for place in places if _inside(place, (self.start, *self.roots))]
         makes = re.compile(
-            rf"""\bmkdir\b.*[\s"'](?:\./)?{re.escape(folder.removeprefix('./'))}(?:[\s"'/`]|$)""",
+            rf"""^(?>.*?\bmkdir\b).*[\s"'](?:\./)?{re.escape(folder.removeprefix('./'))}(?:[\s"'/`]|$)""",
             re.MULTILINE,
         )
         return any(
@@ -79,8 +79,9 @@ class NamedFolders:
 def _told(page: str, makes: re.Pattern[str], script: str) -> bool:
     """Whether a page says to make a folder, or that the script is started outside of jobs."""
     name = rf"\s(?:\S*/)?{re.escape(script)}(?![\w.-])"
-    by_bash = re.search(rf"^\W*(?:bash|sh){name}", page, re.MULTILINE)
-    return bool(makes.search(page) or (by_bash and not re.search(rf"\bsbatch\b.*{name}", page)))
+    by_bash = re.search(rf"^[^\w\n]*(?:bash|sh){name}", page, re.MULTILINE)
+    by_sbatch = rf"^(?>.*?\bsbatch\b).*{name}"
+    return bool(makes.search(page) or (by_bash and not re.search(by_sbatch, page, re.MULTILINE)))
 
 
 def _inside(place: Path, roots: Sequence[Path]) -> bool:

@@ -19,7 +19,8 @@ TEMPLATE = r"\[\[[A-Za-z][\w.-]*\]\]|\{\{ ?[A-Za-z][^{}\n]{0,70}\}\}"
 _TEMPLATE = re.compile(TEMPLATE)
 #: Words that tell that a run of capitals asks for something.
 _ASKED = r"(?:PATH|DIR|DIRECTORY|FOLDER|FILE|NAME|YOUR)"
-_CAPITALS = rf"(?:[A-Z][A-Z_]*[ ])*{_ASKED}(?:[ ][A-Z][A-Z_]*)+|(?:[A-Z][A-Z_]*[ ])+{_ASKED}"
+_WORDS = r"[A-Z][A-Z_]{0,40}"
+_CAPITALS = rf"(?:{_WORDS}[ ]){{0,12}}{_ASKED}(?:[ ]{_WORDS})+|(?:{_WORDS}[ ]){{1,12}}{_ASKED}"
 _BRACES = r"\{(?:[ ][A-Za-z][\w -]{0,40}[ ]|[A-Z]+_[A-Z_]+|[Yy]our[ ][\w -]{0,40})\}"
 _NAMES = r"YOUR_[A-Z_]+|your[-_]\w[\w-]*|(?:CHANGE|FIX)_?(?:THIS|ME)|PATH_TO_[A-Z_]+"
 _YOUR = r"[Yy]our(?: [\w./-]+)+"

@@ -42,7 +42,7 @@ def _sets_up(text: str, folder: str) -> bool:
 
 def _makes(folder: str) -> re.Pattern[str]:
     plain = re.escape(folder.removeprefix("./"))
-    return re.compile(rf"\bmkdir\b.*[\s\"'/](?:\./)?{plain}/?(?=[\s;&\"']|$)")
+    return re.compile(rf"^(?>.*?\bmkdir\b).*[\s\"'/](?:\./)?{plain}/?(?=[\s;&\"']|$)")
 
 
 def _commands(text: str) -> list[str]:
@@ -67,7 +67,7 @@ def _makes_and_submits(text: str, folder: str, job: str) -> bool:
         return False
     name = rf"(?<![\w.-]){re.escape(job)}(?![\w.-])"
     lines, makes = _commands(text), _makes(folder)
-    submits = re.compile(rf"\bsbatch\b.*(?:{name}|\$)")
+    submits = re.compile(rf"^(?>.*?\bsbatch\b).*(?:{name}|\$)")
     made = next((number for number, line in enumerate(lines) if makes.search(line)), None)
     if made is None or not any(re.search(name, line) for line in lines):
         return False

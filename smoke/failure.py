@@ -13,7 +13,8 @@ FOLLOWING = 4
 TRACEBACK = "Traceback (most recent call last):"
 #: torch.distributed.elastic's summary: the rank that failed first, of which it knows no more.
 FIRST_RANK = re.compile(
-    r"Root Cause \(first observed failure\):.*?\n\s*rank\s*:\s*(\d+) ", re.DOTALL
+    r"\A(?>.*?Root Cause \(first observed failure\):).*?^[^\S\n]*rank\s*:\s*(\d{1,9}) ",
+    re.DOTALL | re.MULTILINE,
 )
 #: Frames of torchrun itself, and what ranks say when another one has ended.
 TORCHRUN = "torch/distributed/elastic/"

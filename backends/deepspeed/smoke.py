@@ -60,7 +60,7 @@ SMOKE = SmokeRun(
     needs=needs,
     install=install,
     settings=settings,
-    step=re.compile(r"step (\d+)/\d+ \| loss ([\d.]+|nan)"),
+    step=re.compile(r"step (\d{1,15})/\d+ \| loss ([\d.]+|nan)"),
     variables=frozenset({"DATA", "SAVE", "VALID_DATA", "WEIGHTS", "PROFILE", "TENSORBOARD"}),
     replaced=replaced,
 )

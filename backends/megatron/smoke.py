@@ -102,7 +102,7 @@ SMOKE = SmokeRun(
     settings=settings,
     # core/optimizer/cpu_offloading/hybrid_optimizer.py:226 moves what is on a GPU.
     held=lambda job: ("offload",),
-    step=re.compile(r"iteration +(\d+)/.*lm loss: ([\d.E+-]+|nan)"),
+    step=re.compile(r"iteration +(\d{1,15})/.{0,500}?lm loss: ([\d.E+-]+|nan)"),
     variables=frozenset({
         "MEGATRON_PATH", "DATA_PATH", "DATA_CACHE", "TOKENIZER", "CHECKPOINT_DIR", "TENSORBOARD_DIR",
     }),

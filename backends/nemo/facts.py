@@ -12,7 +12,7 @@ from ..megatron.read import yaml_config
 from .attributes import Attribute, scalars
 
 #: Names of the mixed precisions that both have: `bf16_mixed`, `bf16_with_mxfp8_mixed`.
-_MIXED = re.compile(r"(?:^|_)(bf16|fp16)(?:_with_(fp8|mxfp8|nvfp4)\w*?)?_mixed$")
+_MIXED = re.compile(r"(?:^|_)(bf16|fp16)(?:_with_(fp8|mxfp8|nvfp4)\w{0,60}?)?_mixed$")
 #: Where a recipe has its mixed precision: the trainer's plugins in NeMo, and a part of its own in Bridge.
 _PRECISIONS = ("plugins", "mixed_precision")
 _BASES = {"bf16-mixed": "bf16", "bf16": "bf16", "16-mixed": "fp16", "16": "fp16", "32": "fp32"}

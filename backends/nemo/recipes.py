@@ -13,14 +13,14 @@ from .attributes import Attribute, attributes, scalars
 from .facts import facts
 
 NEMO, BRIDGE = "nemo-python", "megatron-bridge-python"
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+(nemo|nemo_run|megatron\.bridge)\b", re.MULTILINE)
-_BRIDGE = re.compile(r"^\s*(?:from|import)\s+megatron\.bridge\b", re.MULTILINE)
+_IMPORT = re.compile(r"^[^\S\n]*(?:from|import)\s+(nemo|nemo_run|megatron\.bridge)\b", re.MULTILINE)
+_BRIDGE = re.compile(r"^[^\S\n]*(?:from|import)\s+megatron\.bridge\b", re.MULTILINE)
 _TELLING = re.compile(
     r"\b(?:tensor|pipeline|context|expert)_model_parallel_size\s*=|\bMegatronStrategy\b"
     r"|\.(?:pretrain|finetune)_recipe\("
 )
 #: Tests of recipes hold what they should be, and start nothing.
-_TESTS = re.compile(r"^\s*(?:import|from)\s+(?:pytest|unittest)\b", re.MULTILINE)
+_TESTS = re.compile(r"^[^\S\n]*(?:import|from)\s+(?:pytest|unittest)\b", re.MULTILINE)
 #: Recipes of a module that are judged: each takes a look at the whole text.
 MOST_RECIPES = 32
 #: Functions that make a recipe, and what they call the trainer's shape.

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 
 from ...reading.bash.source import file_source
 from ...reading.bash.values import plain
-from ...reading.facts import Fact, LaunchConfig, Unread, Value
+from ...reading.facts import Fact, LaunchConfig, Unread, Value, whole
 from ...reading.sbatch_options import BatchOption, header, is_command
 
-_CAP = re.compile(r"readonly MAX_RESTARTS=(\d+)$")
+_CAP = re.compile(r"readonly MAX_RESTARTS=(\d{1,9})$")
 
 #: Directive -> fact, for those whose value is taken as it stands.
 _PLAIN = {
@@ -58,7 +58,7 @@ def from_options(options: Mapping[str, Value]) -> dict[str, Value]:
 
 def seconds_from(text: str) -> int | None:
     """Seconds of a SLURM time: minutes[:seconds], hours:minutes:seconds or days-hours[:minutes[:seconds]]."""
-    match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text)
+    match = re.fullmatch(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", text)
     if match is None:
         return None
     days, *rest = (None if part is None else int(part) for part in match.groups())
@@ -77,19 +77,20 @@ def _facts(directive: BatchOption) -> Iterator[Fact]:
 
 
 def _value(name: str, value: Value) -> Value:
-    return int(value) if name in _COUNTS and str(value).isdecimal() else value
+    count = whole(str(value)) if name in _COUNTS else None
+    return value if count is None else count
 
 
 def _derived(name: str, text: str) -> Iterator[tuple[str, Value]]:
     if name == "gpus-per-node" or (name == "gres" and text.startswith("gpu")):
         *kind, count = text.removeprefix("gpu:").split(":")
-        if count.isdecimal():
-            yield "gpus_per_node", int(count)
+        if (gpus := whole(count)) is not None:
+            yield "gpus_per_node", gpus
         if kind:
             yield "gpu_type", kind[-1]
     elif name == "time" and (seconds := seconds_from(text)) is not None:
         yield "time", seconds
-    elif name == "signal" and (match := re.fullmatch(r"B:(?:SIG)?([A-Z0-9]+)@(\d+)", text)):
+    elif name == "signal" and (match := re.fullmatch(r"B:(?:SIG)?([A-Z0-9]+)@(\d{1,9})", text)):
         yield "signal_name", match[1]
         yield "signal", int(match[2])
     elif name in ("requeue", "no-requeue"):

@@ -132,7 +132,7 @@ SMOKE = SmokeRun(
     needs=lambda job: ("torch", "torchtitan"),
     install=lambda job: f"pip install torch torchtitan=={release(job).name}",
     settings=settings,
-    step=re.compile(r"step: +(\d+) +loss: +(\d[\d.]*|nan)"),
+    step=re.compile(r"step: +(\d{1,15}) +loss: +(\d[\d.]*|nan)"),
     variables=frozenset({"DATASET_PATH", "HF_ASSETS_PATH", "DUMP_FOLDER", "WEIGHTS"}),
     refuses=refuses,
     held=held,

@@ -19,7 +19,7 @@ from .gpus import ChosenGpus, of_type
 #: Seconds that a tool has to answer, and characters of its answer that are read.
 _SECONDS, _MOST = 20, 4 * 2**20
 #: `gpu:h100:8(S:0-1)` of scontrol; the type may be left out.
-_GRES = re.compile(r"gpu:(?:([^:,(\s]+):)?(\d+)")
+_GRES = re.compile(r"gpu:(?:([^:,(\s]+):)?(\d{1,9})")
 #: States of nodes that run nothing, as scontrol writes them (slurm.conf's man page, scontrol's "show node").
 _LOST = re.compile(r"DOWN|DRAIN|FAIL|FUTURE|NOT_RESPONDING")
 
@@ -91,7 +91,7 @@ def _without_link() -> str:
 def _nodes() -> Iterator[Node]:
     """Nodes that could run a job, by `scontrol show nodes --oneliner`."""
     for line in _said("scontrol", "show", "nodes", "--oneliner").splitlines():
-        fields = dict(re.findall(r"(\w+)=(\S*)", line))
+        fields = dict(re.findall(r"\b(\w+)=(\S*)", line))
         gres = _GRES.search(fields.get("Gres", ""))
         if gres and int(gres[2]) and not _LOST.search(fields.get("State", "")):
             partitions = tuple(filter(None, fields.get("Partitions", "").split(",")))
@@ -120,14 +120,14 @@ def _topology_file() -> str:
 
 def _hosts(text: str) -> int:
     """How many hosts `n[1-16,20],login` is."""
-    return sum(_in_brackets(part) for part in re.split(r",(?![^\[]*\])", text))
+    return sum(_in_brackets(part) for part in re.findall(r"(?:[^,\[]|\[[^\]]*\]?)+", text))
 
 
 def _in_brackets(part: str) -> int:
-    inside = re.search(r"\[([^\]]*)\]", part)
+    inside = re.search(r"\[([^\[\]]*)\]", part)
     if inside is None:
         return 1
-    ranges = [re.fullmatch(r"(\d+)(?:-(\d+))?", each) for each in inside[1].split(",")]
+    ranges = [re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", each) for each in inside[1].split(",")]
     return sum(int(each[2] or each[1]) - int(each[1]) + 1 for each in ranges if each)
 
 

@@ -15,21 +15,23 @@ from parc.lint.std_cluster import cluster_named
 
 from .. import codes
 
-_TIMES = r"\s*[x*\N{MULTIPLICATION SIGN}]\s*"
-_NAME = r"(?P<name>(?!x\s*\d)[a-z].*?)"
+_TIMES = r"\s{0,9}[x*\N{MULTIPLICATION SIGN}]\s{0,9}"
+_NAME = r"(?P<name>(?!x\s{0,9}\d)[a-z].{0,60}?)"
 #: `64xH100` and `64 H100`, `2x8xH100` and `2 nodes of 8 H100`, `H100:64` and `H100 x 64`.
 _ASKED = (
-    re.compile(rf"(?P<nodes>\d{{1,7}})(?:{_TIMES}|\s*nodes?(?:\s+(?:of|with))?\s+)"
-               rf"(?P<count>\d{{1,4}})(?:{_TIMES}|\s+){_NAME}", re.IGNORECASE),
-    re.compile(rf"(?P<nodes>\d{{1,7}})\s*nodes?(?:\s+(?:of|with)|\s*[x*])?\s+{_NAME}", re.IGNORECASE),
-    re.compile(rf"(?P<count>\d{{1,7}})(?:{_TIMES}|\s*){_NAME}", re.IGNORECASE),
-    re.compile(rf"{_NAME}(?:\s*[:*]\s*|(?<=[\d\s])x\s*)(?P<count>\d{{1,7}})", re.IGNORECASE),
+    re.compile(rf"(?P<nodes>\d{{1,7}})(?:{_TIMES}|\s{{0,9}}nodes?(?:\s{{1,9}}(?:of|with))?\s{{1,9}})"
+               rf"(?P<count>\d{{1,4}})(?:{_TIMES}|\s{{1,9}}){_NAME}", re.IGNORECASE),
+    re.compile(rf"(?P<nodes>\d{{1,7}})\s{{0,9}}nodes?(?:\s{{1,9}}(?:of|with)|\s{{0,9}}[x*])?\s{{1,9}}{_NAME}",
+               re.IGNORECASE),
+    re.compile(rf"(?P<count>\d{{1,7}})(?:{_TIMES}|\s{{0,9}}){_NAME}", re.IGNORECASE),
+    re.compile(rf"{_NAME}(?:\s{{0,9}}[:*]\s{{0,9}}|(?<=[\d\s])x\s{{0,9}})(?P<count>\d{{1,7}})",
+               re.IGNORECASE),
 )  # fmt: skip
 _PARENT = re.compile(r"gpu[ \t]+\w+[ \t]+from[ \t]+(\w+)")
 #: Words of a driver's name of a GPU that tell no two apart.
 _IDLE_WORDS = re.compile(r"nvidia|tesla|amd|instinct|graphics|hbm\d?e?|oam|sxm\d", re.IGNORECASE)
 #: Words behind which a GPU's memory stands, as in `A100-SXM4-80GB`.
-_MEMORY = re.compile(r"(\d+)\s*g(?:i?b)?\b", re.IGNORECASE)
+_MEMORY = re.compile(r"(?<!\d)(\d{1,9})\s{0,9}g(?:i?b)?\b", re.IGNORECASE)
 #: Bytes of a parameter's weight, gradient, master copy and two moments: Adam with mixed precision and sums of
 #: gradients in fp32 (Rajbhandari et al. 2020, arXiv 1910.02054, section 3.1, has 16 with gradients of
 # 2 bytes).

@@ -124,6 +124,6 @@ def _styled(diagnostic: Diagnostic) -> Text:
 
     text = Text(render(diagnostic, line_width(sys.stderr)))
     text.highlight_regex(r"\A\w+\[\w+\]", _STYLES[diagnostic.severity])
-    text.highlight_regex(r"(?m)^\s*\| +\^+$", "red")
+    text.highlight_regex(r"(?m)^[^\S\n]*\| +\^+$", "red")
     text.highlight_regex(r"(?m)^ +(= \w+:|-->)|^ *\d* \|", "blue")
     return text

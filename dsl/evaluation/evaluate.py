@@ -299,7 +299,7 @@ def check_call(node: Function) -> None:
     name = node.name
     if name not in FUNCTIONS:
         help = did_you_mean(name, FUNCTIONS) or f"functions are {', '.join(FUNCTIONS)}"
-        ends = re.fullmatch(r"range\((?:(\d+), *)?(\d+)\)", node.span.text)
+        ends = re.fullmatch(r"range\((?:(\d{1,18}), *)?(\d{1,18})\)", node.span.text)
         text = f"{ends[1] or 0}..{int(ends[2]) - 1}" if ends else ""
         help = f"a range has both its ends: `{text}`" if ends else help
         fix = replaced(node.span, text) if ends else None

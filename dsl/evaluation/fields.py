@@ -78,18 +78,26 @@ def fitting(value: Measure, node: Node, field: SettingType) -> Measure:
     if fits(value.dimension, field.dimension) or value.zero:
         return value
     given = in_words(value.dimension)
-    message = (
-        f"`{field.key}` takes {in_words(field.dimension)}, but `{as_written(node)}` is {given}"
-    )
+    message = f"`{field.key}` takes {in_words(field.dimension)}, but `{_shown(node)}` is {given}"
     help, fix = with_unit(value, node, field)
     raise wrong(codes.WRONG_DIMENSION, message, node.span, help, fix=fix)
+
+
+#: Characters of a value that a message quotes.
+_LONGEST = 80
+
+
+def _shown(node: Node) -> str:
+    """What is written, as a message quotes it."""
+    text = as_written(node)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _wrong_kind(
     node: Node, field: SettingType, wanted: str, found: str, text: str | None = None
 ) -> JobError:
     """The complaint about a value; `text` is how it is written."""
-    message = f"`{field.key}` takes {wanted}, but `{as_written(node)}` is {found}"
+    message = f"`{field.key}` takes {wanted}, but `{_shown(node)}` is {found}"
     help, fix = (f"write `{text}`", replaced(node.span, text)) if text else (None, None)
     return wrong(codes.WRONG_KIND, message, node.span, help, fix=fix)
 

@@ -19,7 +19,7 @@ from .spellings import DECISIONS, GPUS, LENGTHS, SETTINGS, TRUTHS, WORDS
 Cure = tuple[str | None, Fix | None] | None
 
 #: `64`, or `16 x H100`, which are read as a number and its units.
-_COUNT = re.compile(r"(\d+)(?:[ \t]*x[ \t]*([A-Za-z][\w.-]*))?")
+_COUNT = re.compile(r"(\d{1,18})(?:[ \t]*x[ \t]*([A-Za-z][\w.-]*))?")
 #: Decisions whose names are settings too: those of a cluster, and of the learning rate.
 _ELSEWHERE = ("nodes", "gpus", "schedule")
 
@@ -127,7 +127,12 @@ def _share_of_steps(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
         beside[key].value if key in beside else None for key in ("steps", setting.key.name)
     )
     help = "`warmup` counts steps; a twentieth of a short run unless given"
-    if not isinstance(steps, Number) or not isinstance(share, Number) or not steps.text.isdigit():
+    if (
+        not isinstance(steps, Number)
+        or not isinstance(share, Number)
+        or not 0 < len(steps.text) < 19
+        or not steps.text.isdigit()
+    ):
         return help, Fix((removal(setting.span),), safe=False)
     text = f"warmup = {round(int(steps.text) * float(share.text))}"
     return f"`warmup` counts steps: `{text}`", replaced(setting.span, text)

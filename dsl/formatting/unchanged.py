@@ -10,7 +10,7 @@ from ..diagnostics import JobError, Source, Span
 from ..syntax.tree import Clause, File, Node, Number, Statement
 from ..units import measure
 
-_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|(#[^\n]*)')
+_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"?|(#[^\n]*)')
 
 
 def comments(text: str) -> list[str]:

@@ -78,7 +78,9 @@ def _extends(stop: Stop) -> Cure:
 
 def _terraform(stop: Stop) -> Cure:
     """`variable "n" { default = 4 }` and `resource "cluster" "pod" {`."""
-    default = r"\{\s*(?:type[ \t]*=[^\n]*\s)?[ \t]*default[ \t]*=[ \t]*([^\n{}]+?)\s*\}"
+    default = (
+        r"\{\s*+(?:type\b(?:(?!\bdefault\b)[^{}])*+)?default[ \t]*+=[ \t]*+([^\n{}]*[^\s{}])\s*\}"
+    )
     declared = rf"^[ \t]*variable[ \t]+\"(\w+)\"[ \t]*{default}"
     if (found := stop.around(declared)) is not None:
         text = f"let {found[1]} = {found[2]}"

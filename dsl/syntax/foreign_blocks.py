@@ -91,12 +91,12 @@ def _one_value(stop: Stop) -> Cure:
 def _bare_settings(stop: Stop) -> Cure:
     """`cluster from dgx_h100 nodes=8`, without braces."""
     line = re.compile(
-        rf"[ \t]*{BLOCK}[^={{}}\n]*?[ \t]((?:\w+[ \t]*=[ \t]*[\w.\"]+[ \t]*)+)$", re.MULTILINE
+        rf"[ \t]*{BLOCK}[^={{}}\n]*?[ \t]((?:\w++[ \t]*+=[ \t]*+[\w.\"]++[ \t]*+)++)$", re.MULTILINE
     )
     found = line.match(stop.text, stop.line)
     if found is None or not found.start(1) <= stop.at <= found.end():
         return None
-    given = re.findall(r"(\w+)[ \t]*=[ \t]*([\w.\"]+)", found[1])
+    given = re.findall(r"\b(\w+)[ \t]*=[ \t]*([\w.\"]+)", found[1])
     text = f"{{ {'; '.join(f'{name} = {value}' for name, value in given)} }}"
     return "settings stand in braces", stop.fix(found.start(1), found.end(1), text)
 
@@ -104,7 +104,7 @@ def _bare_settings(stop: Stop) -> Cure:
 def _with(stop: Stop) -> Cure:
     """`model from llama3_8b with { layers = 16 }`."""
     word = stop.around(
-        rf"^[ \t]*{BLOCK}[^{{}}=\n]*?([ \t]+(?:with|having|where|and|as))[ \t]*(?=\{{)"
+        rf"^[ \t]*{BLOCK}[^{{}}=\n]*?((?<![ \t])[ \t]+(?:with|having|where|and|as))[ \t]*(?=\{{)"
     )
     if word is None:
         return None

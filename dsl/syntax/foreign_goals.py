@@ -15,7 +15,7 @@ _KNOWN = "|".join((*VARIABLES, *QUANTITIES))
 
 def _without_braces(stop: Stop) -> Cure:
     """`goal: maximize mfu`, `goal maximize mfu`, and `maximize mfu` in no block."""
-    line = re.compile(rf"(?:goal[ \t]*:?[ \t]*)?({_OBJECTIVE})[ \t]*$", re.MULTILINE)
+    line = re.compile(rf"(?:goal[ \t]*+(?::[ \t]*+)?)?({_OBJECTIVE})[ \t]*$", re.MULTILINE)
     found = line.match(stop.text, stop.line)
     if found is None or stop.block == "goal":
         return None
@@ -26,7 +26,7 @@ def _without_braces(stop: Stop) -> Cure:
 def _subject_to(stop: Stop) -> Cure:
     """`maximize mfu subject to tp <= 8`."""
     words = r"subject[ \t]+to|such[ \t]+that|so[ \t]+that|where|with|under|s\.t\.|while|if|when"
-    found = stop.around(rf"{_OBJECTIVE}([ \t]*,?[ \t]+(?:{words})[ \t]+)(?=[\w(])")
+    found = stop.around(rf"{_OBJECTIVE}((?:[ \t]*+,)?[ \t]++(?:{words})[ \t]+)(?=[\w(])")
     if found is None:
         return None
     return "a condition is a clause of its own", stop.fix(

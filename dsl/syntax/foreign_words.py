@@ -47,10 +47,10 @@ def _operator(stop: Stop) -> Cure:
     found = stop.around(r"<>|=<|=>|===")
     if found is None:
         return None
-    implied = re.match(r"[ \t]*(require|prefer)[ \t]+(.*[<>=!].*?)[ \t]*=?$", stop.before)
+    implied = re.match(r"[ \t]*(?:require|prefer)[ \t]++(.*[<>=!].*)", stop.before)
     if found[0] == "=>" and implied is not None:
-        start = stop.at - len(stop.before) + implied.start(2)
-        text = f"not ({implied[2].rstrip()}) or"
+        start = stop.at - len(stop.before) + implied.start(1)
+        text = f"not ({implied[1].removesuffix('=').rstrip()}) or"
         return f"what follows from what is `{text} ...`", stop.fix(start, found.end(), text)
     gives = re.fullmatch(r"[ \t]*\w+[ \t]*=?>?", stop.before)
     right = "=" if gives and found[0] == "=>" else _OPERATORS[found[0]]
@@ -59,7 +59,7 @@ def _operator(stop: Stop) -> Cure:
 
 def _parentheses(stop: Stop) -> Cure:
     """`in (2, 4)` and `= (2, 4)`, as in Python."""
-    values = stop.around(r"(?<=[ =])\(([^()\n]*,[^()\n]*)\)")
+    values = stop.around(r"(?<=[ =])\(([^(),\n]*,[^()\n]*)\)")
     if values is None or not re.search(r"(\bin[ \t]+|=[ \t]*)$", stop.text[: values.start()]):
         return None
     text = f"{{{values[1]}}}"
@@ -88,7 +88,7 @@ def _open_range(stop: Stop) -> Cure:
 def _slice(stop: Stop) -> Cure:
     """`nodes = 1:8`, as in a slice of Python."""
     ends = stop.around(
-        r"\b(?:nodes|\w*gpus\w*|tp|pp|cp|ep|dp)[ \t]*(?:==?|in)[ \t]*((\d+):(\d+))(?![\d:])"
+        r"\b(?:nodes|(?=\w*gpus)\w+|tp|pp|cp|ep|dp)[ \t]*(?:==?|in)[ \t]*((\d+):(\d+))(?![\d:])"
     )
     if ends is None:
         return None
@@ -97,7 +97,7 @@ def _slice(stop: Stop) -> Cure:
 
 
 def _range(stop: Stop) -> Cure:
-    words = r"\bbetween[ \t]+(\d+)[ \t]+and[ \t]+(\d+)|(\d+)[ \t]*(?:\.\.\.|to\b)[ \t]*(\d+)"
+    words = r"\bbetween[ \t]+(\d+)[ \t]+and[ \t]+(\d+)|(?<!\d)(\d+)[ \t]*(?:\.\.\.|to\b)[ \t]*(\d+)"
     ends = stop.around(words)
     if ends is None:
         return None
@@ -165,7 +165,7 @@ def _list_of_paths(stop: Stop) -> Cure:
     bare = [item for item in items if not item.startswith('"')]
     if values is None or not any(re.search(r"[/~.:\\@-]", item) for item in bare):
         return None
-    if not all(re.fullmatch(r"[^\s\"'#*+]*[A-Za-z][^\s\"'#*+]*", item) for item in bare):
+    if not all(re.fullmatch(r"(?=[^A-Za-z]*[A-Za-z])[^\s\"'#*+]+", item) for item in bare):
         return None
     text = ", ".join(f'"{item}"' if item in bare else item for item in items)
     return "text stands in double quotes", stop.fix(values.start(1), values.end(1), text)
@@ -215,10 +215,8 @@ def _let_inside(stop: Stop) -> Cure:
 def _continued(stop: Stop) -> Cure:
     if stop.found != "\\":
         return None
-    end = re.compile(r"[ \t]*\\[ \t]*\n[ \t]*").search(
-        stop.text, len(stop.text[: stop.at].rstrip())
-    )
-    if end is None or end.start() > stop.at:
+    end = re.compile(r"[ \t]*\\[ \t]*\n[ \t]*").match(stop.text, len(stop.text[: stop.at].rstrip()))
+    if end is None:
         return None
     return "a line goes on in parentheses alone", stop.fix(end.start(), end.end(), " ")
 

@@ -21,7 +21,7 @@ def _character(stop: Stop) -> Cure:
     for wrong, right in (("&&", "and"), ("&", "and"), ("||", "or"), ("|", "or"), ("^", "**")):
         if stop.text.startswith(wrong, stop.at):
             padded = right if right == "**" else f" {right} "
-            place = re.compile(rf"[ \t]*{re.escape(wrong)}[ \t]*").search(stop.text, _blank(stop))
+            place = re.compile(rf"[ \t]*{re.escape(wrong)}[ \t]*").match(stop.text, _blank(stop))
             if place:
                 return f"write `{right}`", stop.fix(place.start(), place.end(), padded)
     if stop.text.startswith("!", stop.at) and not stop.text.startswith("!=", stop.at):
@@ -76,7 +76,7 @@ def _point(stop: Stop) -> Cure:
 
 def _foreign_comment(stop: Stop) -> Cure:
     """`// words` and `/* words */`: a comment of C, on a line of its own or after a value."""
-    comment = stop.around(rf"/\*(.*?)\*/{END}|//[ \t]*(?=[A-Za-z])(.*)$")
+    comment = stop.around(rf"/\*(.{{0,200}}?)\*/{END}|//[ \t]*(?=[A-Za-z])(.*)$")
     if comment is None or '"' in stop.text[comment.start() : comment.end()]:
         return None
     words = (comment[1] or comment[2] or "").strip()
@@ -98,13 +98,13 @@ def _section(stop: Stop) -> Cure:
 
 def _indented(stop: Stop) -> Cure:
     """A block whose settings are indented below its head, as in YAML or Python."""
-    pattern = rf"[ \t]*({BLOCK}[^=:{{}}\n#]*?)[ \t]*:?[ \t]*(?=#|$)"
+    pattern = rf"[ \t]*+({BLOCK}(?:[^=:{{}}\n#]*[^=:{{}}\n# \t])?)[ \t]*+:?[ \t]*+(?=#|$)"
     head = re.compile(pattern, re.MULTILINE).match(stop.text, stop.line)
     if head is None:
         return None
-    if brace := re.compile(r"[ \t]*:?\s*\{").match(stop.text, head.end(1)):
+    if brace := re.compile(r"[ \t]*+:?\s*+\{").match(stop.text, head.end(1)):
         return "`{` stands on the line of the block", stop.fix(head.end(1), brace.end(), " {")
-    body = re.compile(r"(?:[^\n]*\n)((?:[ \t]+[^\n]*\n?|\n)*)").match(stop.text, head.end())
+    body = re.compile(r"(?:[^\n]*\n)((?:[ \t][^\n]*\n?|\n)*)").match(stop.text, head.end())
     end = len(stop.text[: body.end()].rstrip()) if body and body[1].strip() else head.end()
     if end > head.end():
         return _braced(stop, head.end(1), head.end(), " {", end)
@@ -118,7 +118,7 @@ def _braced(stop: Stop, start: int, head: int, opening: str, end: int) -> Cure:
 
 def _equals_block(stop: Stop) -> Cure:
     """`model = NAME {`, `cluster c = NAME {`, `train: {` and `train = {`."""
-    head = stop.around(rf"(?<![\w.])({BLOCK})([ \t]+\w+)?[ \t]*[:=][ \t]*([\w.\"/-]*)[ \t]*\{{")
+    head = stop.around(rf"(?<![\w.])({BLOCK})([ \t]+\w+)?[ \t]*[:=][ \t]*+([\w.\"/-]*+)[ \t]*\{{")
     if head is None:
         return None
     kind, name = f"{head[1]}{head[2] or ''}", head[3]

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from ...reading import sbatch_options
 from ...reading.bash.source import file_source
 from ...reading.bash.values import plain
+from ...reading.facts import whole
 from ..finding import Place
 from .launched_job import LaunchedJob
 
@@ -149,8 +150,8 @@ def gpu_count(directive: Directive) -> int | None:
             return None
         value = parts[0].partition(":")[2] or "1"
     last = value.split(":")[-1]
-    if last.isdecimal():
-        return int(last)
+    if (count := whole(last)) is not None:
+        return count
     return 1 if directive.name == "gres" and last.isalnum() else None
 
 

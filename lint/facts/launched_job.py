@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePath
 
 from ...backends import reader_of
@@ -182,8 +182,19 @@ class LaunchedJob:
         """Path, number and text of every line of the shell scripts."""
         for path, text in self.config.texts.items():
             if is_script(path, text):
-                for number, line in enumerate(text.split("\n"), 1):
-                    yield path, number, line.rstrip("\r")
+                for number, line in enumerate(_lines(text), 1):
+                    yield path, number, line
+
+    def matches(self, pattern: re.Pattern[str]) -> Iterator[tuple[str, int, str, re.Match[str]]]:
+        """Path, number and text of each line of the shell scripts that has a match, and its first one."""
+        for path, text in self.config.texts.items():
+            if is_script(path, text):
+                for number, line, match in _matches(pattern, text):
+                    yield path, number, line, match
+
+    def says(self, pattern: re.Pattern[str]) -> bool:
+        """Whether one of the files has a match of a pattern."""
+        return any(_occurs(pattern, text) for text in self.config.texts.values())
 
     @cached_property
     def _sources(self) -> dict[str, tuple[Source, list[int]]]:
@@ -223,6 +234,23 @@ _IMAGE = re.compile(r"(?:\s*(?:#[^\n]*|ARG [^\n]*)\n)*\s*FROM \S")
 def is_script(path: str, text: str) -> bool:
     """Whether a file is read by a shell, and not a config, a Python program or the recipe of an image."""
     return not path.endswith((".json", ".toml", ".py", ".yaml", ".yml")) and not _IMAGE.match(text)
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line.rstrip("\r") for line in text.split("\n"))
+
+
+@lru_cache(maxsize=64)
+def _matches(pattern: re.Pattern[str], text: str) -> tuple[tuple[int, str, re.Match[str]], ...]:
+    """A script that starts forty jobs is searched once."""
+    found = ((number, line, pattern.search(line)) for number, line in enumerate(_lines(text), 1))
+    return tuple((number, line, match) for number, line, match in found if match)
+
+
+@lru_cache(maxsize=64)
+def _occurs(pattern: re.Pattern[str], text: str) -> bool:
+    return pattern.search(text) is not None
 
 
 def _line_starts(text: str) -> list[int]:

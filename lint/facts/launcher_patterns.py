@@ -6,7 +6,7 @@ LAUNCHERS = (
     r"|(?<![-./\w])deepspeed\s+(?:-|\S*\.py)|\baccelerate\s+launch\b)"
 )
 #: srun with one of LAUNCHERS in the same statement.
-UNDER_SRUN = rf"\bsrun\b.*{LAUNCHERS}"
+UNDER_SRUN = rf"^(?>.*?\bsrun\b).*{LAUNCHERS}"
 #: Commands and options that start processes on other nodes without srun.
 REACHES_NODES = (
     r"\b(?:srun|mpirun|mpiexec|ssh|pdsh|clush|parallel|ibrun|jsrun|orterun|blaunch|dsh)\b"

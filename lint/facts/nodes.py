@@ -19,7 +19,7 @@ _NO_GPUS = re.compile(
 
 def has_gpus(launch: LaunchedJob) -> bool:
     """Whether nothing in the files says that the ranks run on something else."""
-    return not any(_NO_GPUS.search(text) for text in launch.config.texts.values())
+    return not launch.says(_NO_GPUS)
 
 
 def most_gpus(launch: LaunchedJob) -> int:
@@ -29,7 +29,7 @@ def most_gpus(launch: LaunchedJob) -> int:
 
 def on_rack(launch: LaunchedJob) -> bool:
     """Whether the files name a rack whose nodes NVLink joins."""
-    return any(_RACK_NAMES.search(text) for text in launch.config.texts.values())
+    return launch.says(_RACK_NAMES)
 
 
 _WORLD = re.compile(

@@ -54,9 +54,9 @@ def own_loop(launch: LaunchedJob) -> bool:
     text, folder = launch.program_text or "", PurePath(launch.config.program_file or "").parent
     for module, names in _IMPORTED.findall(text):
         path = str(folder / f"{module.lstrip('.').replace('.', '/')}.py")
-        for name in re.findall(r"\w+Trainer\b", names):
+        for name in re.findall(r"\b\w+Trainer\b", names):
             own = launch.read(path) or launch.beside(path)
-            if own and re.search(rf"^class {name}(?:\(\s*(?:object)?\s*\))?:", own, re.MULTILINE):
+            if own and re.search(rf"^class {name}(?:\(\s*+(?:object\s*+)?\))?:", own, re.MULTILINE):
                 return re.search(rf"\b{name}\(", text) is not None
     return False
 

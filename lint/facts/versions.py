@@ -9,7 +9,7 @@ def older(version: str, than: str) -> bool:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    return tuple(int(part[:18]) for part in re.findall(r"\d+", version)[:3])
 
 
 def is_version(text: str) -> bool:

@@ -15,7 +15,7 @@ PLACES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         for name, pattern in {
             "swiss-ai": r"swiss-ai/|/swissai/|Apertus",
             "llm-jp": r"llm-jp",
-            "lumi": r"Megatron-LM-lumi|/scratch/project_46\d{7}|/opt/.*lumi",
+            "lumi": r"Megatron-LM-lumi|/scratch/project_46\d{7}|/opt/.{0,200}lumi",
             "habana": r"HabanaAI|\bHABANA_|\bPT_HPU_|habana_frameworks",
             "rocm": r"ROCm/Megatron|rocm/megatron-lm",
             "megatron-llama": r"Megatron-LLaMA",

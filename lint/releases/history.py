@@ -87,7 +87,7 @@ class History:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    return tuple(int(part[:18]) for part in re.findall(r"\d+", version)[:3])
 
 
 @cache

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Budget of one reading: statements, expanded words, and the cost of stored values (`values.size`).
 MOST_STEPS = 30_000
-MOST_WORDS = 400_000
+MOST_WORDS = 200_000
 MOST_STORED = 1_500_000
 MOST_LAUNCHES = 40
 #: Most pieces of one value; a longer one is unknown.

@@ -25,7 +25,7 @@ def is_config(text: str) -> bool:
         table = json_value(text)
     except ValueError:
         # The rules say what is wrong with it.
-        return re.search(rf'^\s*"(?:{"|".join(OWN)})"\s*:', text, re.MULTILINE) is not None
+        return re.search(rf'^[^\S\n]*"(?:{"|".join(OWN)})"\s*:', text, re.MULTILINE) is not None
     if not isinstance(table, dict):
         return False
     keys = table.keys()

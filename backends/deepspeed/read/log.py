@@ -50,7 +50,7 @@ def read_log(text: str) -> RunLog | None:
     unit, lines = reports[0]
     configs = json_after(text, CONFIG)
     config = next(iter(configs), {})
-    announced, clashes = agreed(re.findall(r"(\w+)=(\w+)", " ".join(LAYOUT.findall(text))))
+    announced, clashes = agreed(re.findall(r"\b(\w+)=(\w+)", " ".join(LAYOUT.findall(text))))
     _, changed = agreed(pair for each in configs for pair in _facts(each))
     return RunLog(
         target="deepspeed",

@@ -103,7 +103,7 @@ def _repeated(letter: str, count: int) -> str:
     return letter * count if count < 2 else f"{letter}*{count}"
 
 
-_GROUP = re.compile(r"\(([^)]+)\)\*(\d+)")
+_GROUP = re.compile(r"\(([^()]+)\)\*(\d+)")
 
 
 def stage_count(text: str) -> int:

@@ -20,7 +20,7 @@ LINE = re.compile(
 #: training/arguments.py:1909 pads a name with dots to 48 characters.
 ARGUMENT = re.compile(r"^.{0,80}? (\w+) \.{2,} (.*)$", re.MULTILINE)
 #: Lines before and after the block: without one of them the log was cut, and what it lacks is not known.
-BEGIN, END = re.compile(r"-{5,} arguments -{5,}"), re.compile(r"-{5,} end of arguments -{5,}")
+BEGIN, END = re.compile(r"-{5} arguments -{5}"), re.compile(r"-{5} end of arguments -{5}")
 
 #: core/timers.py:447: milliseconds a step, of the slowest rank or of the fastest and the slowest.
 TIMER = re.compile(

@@ -19,7 +19,7 @@ from .commands import NO_CONFIG
 
 #: A key that only such files have.
 TELLING = re.compile(
-    r"""^\s*["']?(?:tensor_model_parallel_size|pipeline_model_parallel_size"""
+    r"""^[^\S\n]*["']?(?:tensor_model_parallel_size|pipeline_model_parallel_size"""
     r"""|model[-_]parallel[-_]size|pipe[-_]parallel[-_]size)["']?\s*:""",
     re.MULTILINE,
 )
@@ -42,7 +42,7 @@ SHAPE = {
 }
 #: Keys by which stages get their layers in another way.
 _UNEVEN = re.compile(
-    r"(?:^|\.)(?:account_for_\w+|\w+_in_(?:first|last)\w*_stage|\w*pipeline\w*_layout)$"
+    r"(?:^|\.)(?:account_for_\w+|(?=\w+_in_(?:first|last))\w+_stage|(?=\w*pipeline)\w+_layout)$"
 )
 #: Keys that are null where nothing is recomputed.
 _GRANULARITY = ("activations_checkpoint_granularity", "recompute_granularity")

@@ -17,6 +17,6 @@ def is_config(text: str) -> bool:
         names = {name for name, value in toml_table(text).items() if isinstance(value, dict)}
     except ValueError:
         # The rules say what is wrong with it.
-        return re.search(rf"^\s*\[(?:{'|'.join(TELLING)})\]", text, re.MULTILINE) is not None
+        return re.search(rf"^[^\S\n]*\[(?:{'|'.join(TELLING)})\]", text, re.MULTILINE) is not None
     own = TABLES & names
     return bool(TELLING & own) and 2 * len(own) > len(names)

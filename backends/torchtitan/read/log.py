@@ -42,7 +42,7 @@ def read_log(text: str) -> RunLog | None:
     lines = LINE.findall(text)
     if not lines:
         return None
-    mesh, clashes = agreed(re.findall(r"(\w+)=(\d{1,9})\b", " ".join(MESH.findall(text))))
+    mesh, clashes = agreed(re.findall(r"\b(\w+)=(\d{1,9})\b", " ".join(MESH.findall(text))))
     layout = _layout({name: int(value) for name, value in mesh.items()}, text)
     config = next(iter(json_after(text, CONFIG)), {})
     models = [_model(each) for each in json_after(text, MODEL_ARGS)]

@@ -15,7 +15,7 @@ torchrun --nnodes 3 --nproc-per-node 8 pretrain_gpt.py --micro-batch-size 1 --gl
 
 from collections.abc import Iterator
 
-from ....reading.facts import texts_of
+from ....reading.facts import texts_of, whole
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -60,5 +60,4 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def number_in(text: str) -> int | None:
-    plain = text.replace("_", "")
-    return int(plain) if plain.isdecimal() else None
+    return whole(text.replace("_", ""))

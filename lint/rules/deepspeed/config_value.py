@@ -167,7 +167,7 @@ def _of_kind(kind: str, value: Value) -> tuple[str, str | None] | None:
     return None
 
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def _shown(value: Value) -> str:

@@ -32,7 +32,9 @@ FILE = "train.sh"
 _USED = re.compile(r"\$\{?(SLURM_[A-Z][A-Z0-9_]*)")
 #: scontrol(1): without a list it takes that of SLURM_JOB_NODELIST.
 _HOSTNAMES = re.compile(r"\bscontrol\s+show\s+host(?:name)?s?\s+\"?\$\{?\w+\}?\"?\s*[)`|]")
-_NOUNSET = re.compile(r"\s*set\s+(?:-\w*u|.*-o\s+nounset)")
+#: Lines that have one, or an option of the shell.
+_READ = re.compile(r"\$\{?SLURM_[A-Z]|\bset\s")
+_NOUNSET = re.compile(r"\s*set\s++(?:-\w*u|.*-o\s+nounset)")
 _SET = re.compile(r"\b(SLURM_[A-Z0-9_]+)=")
 _LLAMA = re.compile(r"\bllamafactory-cli\b")
 _RANK = re.compile(r"(?<![A-Z_])RANK=")
@@ -42,7 +44,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     texts = "\n".join(launch.config.texts.values())
     own = set(_SET.findall(texts))
     strict: set[str] = set()
-    for path, number, line in launch.lines():
+    for path, number, line, _ in launch.matches(_READ):
         if line.lstrip().startswith("#"):
             continue
         if _NOUNSET.match(line):
@@ -61,9 +63,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _llama(launch: LaunchedJob) -> Iterator[Complaint]:
-    for path, number, line in launch.lines():
-        match = _RANK.search(line)
-        if match and not line.lstrip().startswith("#"):
+    for path, number, line, match in launch.matches(_RANK):
+        if not line.lstrip().startswith("#"):
             place = Place(path, number, match.start() + 1, 4)
             message = "LLaMA-Factory reads NODE_RANK, not RANK: every node is node 0"
             yield Complaint(message, place, help="NODE_RANK=")

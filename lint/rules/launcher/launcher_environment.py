@@ -25,7 +25,7 @@ SOURCE = "hiyouga/LlamaFactory#2574"
 FILE = "train.sh"
 
 
-_MPIRUN = re.compile(r"\b(?:mpirun|mpiexec|orterun)\b.*\bpython[0-9.]*\s")
+_MPIRUN = re.compile(r"^(?>.*?\b(?:mpirun|mpiexec|orterun)\b).*\bpython[0-9.]*\s")
 _HANDED_ON = re.compile(
     r"OMPI_COMM_WORLD_|PMI_RANK|\bRANK=|\bWORLD_SIZE=|mpi4py|deepspeed_mpi|--deepspeed-mpi|PMIX_RANK"
 )
@@ -35,9 +35,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     texts = "\n".join(launch.config.texts.values())
     if _HANDED_ON.search(texts):
         return
-    for path, number, line in launch.lines():
-        match = _MPIRUN.search(line)
-        if match and not line.lstrip().startswith("#"):
+    for path, number, line, match in launch.matches(_MPIRUN):
+        if not line.lstrip().startswith("#"):
             place = Place(path, number, match.start() + 1, len(match[0].split()[0]))
             message = "mpirun's ranks have no RANK, LOCAL_RANK and WORLD_SIZE"
             help_text = "start with torchrun or deepspeed, or export them from OMPI_COMM_WORLD_RANK and _SIZE"

@@ -26,9 +26,8 @@ _MODULE = re.compile(r"\btorch\.distributed\.launch\b")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    for path, number, line in launch.lines():
-        match = _MODULE.search(line)
-        if match and not line.lstrip().startswith("#"):
+    for path, number, line, match in launch.matches(_MODULE):
+        if not line.lstrip().startswith("#"):
             place = Place(path, number, match.start() + 1, len(match[0]))
             message = "torch.distributed.launch is deprecated"
             yield Complaint(message, place, help="torchrun, or torch.distributed.run")

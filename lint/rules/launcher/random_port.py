@@ -34,7 +34,9 @@ FILE = "job.sbatch"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        for number, _ in batch.commands(r"\bsrun\b.*'[^']*(?:PORT|port)[^']*\bRANDOM\b"):
+        for number, _ in batch.commands(
+            r"^(?>.*?\bsrun\b).*'(?>[^']*?(?:PORT|port))[^']*\bRANDOM\b"
+        ):
             place = batch.place(number, "RANDOM")
             message = "every task draws its own port"
             yield Complaint(message, place, help="$((20000 + SLURM_JOB_ID % 10000)), before srun")

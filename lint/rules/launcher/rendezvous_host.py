@@ -42,7 +42,7 @@ FILE = "job.sbatch"
 
 _LOCAL = re.compile(r"^(?:localhost|127\.0\.0\.1|::1|0\.0\.0\.0)(?::|$)")
 _BAD_SOURCE = re.compile(
-    r"(?:MASTER_ADDR|rdzv[-_]endpoint|master[-_]addr|main_process_ip).*?"
+    r"^(?>.*?(?:MASTER_ADDR|rdzv[-_]endpoint|master[-_]addr|main_process_ip)).*?"
     r"(SLURM_LAUNCH_NODE_IPADDR|SLURM_SUBMIT_HOST)"
 )
 #: A command with an option for one of several nodes.
@@ -60,7 +60,7 @@ NAMES = ("--rdzv-endpoint", "--master-addr", "--main-process-ip")
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     nodes = launch.number("nodes") or _nodes(launch)
-    several = any(_SEVERAL.search(line) for _, _, line in launch.lines())
+    several = any(True for _ in launch.matches(_SEVERAL))
     if (nodes is None or nodes < 2) and not several:
         return
     related = tuple(Related(f"{nodes} nodes", fact) for fact in [launch.facts.get("nodes")] if fact)

@@ -42,7 +42,7 @@ FILE = "job.sbatch"
 
 #: Options with which a step is not the whole job's, and such as start it on one node after another.
 _PART = re.compile(
-    r"\bsrun\b.*?\s(?:-N|--nodes|-n|--ntasks|-w|--nodelist|-r|--relative|-x|--exclude|--het-group)\b"
+    r"^(?>.*?\bsrun\b).*?\s(?:-N|--nodes|-n|--ntasks|-w|--nodelist|-r|--relative|-x|--exclude|--het-group)\b"
 )
 #: What gives ranks out otherwise, or says them where no option does.
 _OTHERWISE = re.compile(

@@ -65,14 +65,14 @@ def _through_script(launch: LaunchedJob, batch: Batch) -> list[tuple[int, str]]:
         if path != batch.path and re.search(LAUNCHERS, text)
     ]
     names = "|".join(re.escape(PurePath(path).name) for path in scripts)
-    return batch.commands(rf"\bsrun\b.*(?:{names})") if names else []
+    return batch.commands(rf"^(?>.*?\bsrun\b).*(?:{names})") if names else []
 
 
 def _limited(started: list[tuple[int, str]]) -> bool:
     """Whether srun itself asks for one task per node, or for a number of tasks that the script counts."""
     one = (
         r"--ntasks-per-node[= ]1\b"
-        r"|\bsrun\b.*(?:-n|--ntasks)[= ]?(?:1\b|\"?\$(?!\{?SLURM_NTASKS))"
+        r"|^(?>.*?\bsrun\b).*(?:-n|--ntasks)[= ]?(?:1\b|\"?\$(?!\{?SLURM_NTASKS))"
     )
     return all(re.search(one, line) for _, line in started)
 
@@ -80,7 +80,7 @@ def _limited(started: list[tuple[int, str]]) -> bool:
 def _one_per_gpu(batch: Batch, tasks: Directive, per_node: int) -> Iterator[Complaint]:
     """srun that starts Python itself: as many tasks as GPUs."""
     gpus = batch.gpus_per_node
-    direct = batch.commands(r"\bsrun\b[^|;&]*\bpython[0-9.]*\s")
+    direct = batch.commands(r"(?:^|[|;&])(?>[^|;&]*?\bsrun\b)[^|;&]*\bpython[0-9.]*\s")
     if gpus is None or not direct or per_node == gpus[0] or batch.commands(LAUNCHERS):
         return
     if per_node == 1:

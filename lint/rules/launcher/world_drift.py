@@ -39,7 +39,9 @@ FILE = "job.sbatch"
 _VLLM = re.compile(
     r"\buse_vllm\b[\s:=\"']*true\b|\bvllm[_ ](?:serve|device|server)\b", re.IGNORECASE
 )
-_COPY = re.compile(r"(?:export\s+)?\w*(?:GPU|NPROC|DEVICES|WORLD)\w*=[\"']?(\d+)[\"']?\s*(?:#.*)?$")
+_COPY = re.compile(
+    r"(?:export\s+)?(?=\w*(?:GPU|NPROC|DEVICES|WORLD))\w+=[\"']?(\d{1,9})[\"']?\s*(?:#.*)?$"
+)
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -52,7 +54,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 #: How a script insists on the shape that it was written for; a test of `if` alone has another branch.
 _SHAPE = re.compile(
-    r"\b(SLURM_NNODES|SLURM_JOB_NUM_NODES|SLURM_GPUS_ON_NODE)\b[^=!<>&|]{0,8}(?:==|-eq)\s*[\"']?(\d+)"
+    r"\b(SLURM_NNODES|SLURM_JOB_NUM_NODES|SLURM_GPUS_ON_NODE)\b[^=!<>&|]{0,8}(?:==|-eq)\s*[\"']?(\d{1,9})(?!\d)"
 )
 _INSISTS = re.compile(r"\|\||^\s*(?:assert|if\s+!)\s")
 
@@ -117,7 +119,7 @@ def _on_each(batch: Batch) -> bool:
     if len(started) != 1 or _PART.search(started[0]):
         return False
     names = _VARIABLE.findall(started[0])
-    kept = any(batch.commands(rf"\b{name}=.*\baccelerate\s+launch\b") for name in names)
+    kept = any(batch.commands(rf"^(?>.*?\b{name}=).*\baccelerate\s+launch\b") for name in names)
     return kept or re.search(r"\baccelerate\s+launch\b", started[0]) is not None
 
 

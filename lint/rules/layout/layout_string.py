@@ -31,8 +31,8 @@ SOURCE = (
 
 #: A layout longer than this is no layout of layers.
 _MOST = 100_000
-_GROUP = re.compile(r"\(([^()]*)\)(?:\*(\d+))?")
-_ONE = re.compile(r"([EtmL|])(?:\*(\d+))?")
+_GROUP = re.compile(r"\(([^()]*)\)(?:\*(\d{1,9}))?")
+_ONE = re.compile(r"([EtmL|])(?:\*(\d{1,9}))?")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -40,7 +40,7 @@ OPTIONS = ("--framework-version", "megatron=0.19")
 
 _NUMBERS = {
     "int": r"[+-]?\d+(_\d+)*",
-    "float": r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)",
+    "float": r"[+-]?(\d+(_\d+)*(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)",
 }
 #: Words that Megatron-LM checks itself, after its parser.
 WORDS = {
@@ -117,7 +117,7 @@ def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fa
 def _wrong_value(launch: LaunchedJob, option: ReleasedOption, text: str) -> _Fault | None:
     name, pattern = option.name, _NUMBERS.get(option.kind)
     if name in POSITIVE and re.fullmatch(r"-\d+|0+", text):
-        if name == INTERVAL and not int(text):
+        if name == INTERVAL and not text.strip("-0"):
             return _no_interval(launch)
         # -1 stands for a size that an evaluation takes from the checkpoint.
         return _Fault(f"{name} must be above 0, not {text}", everywhere=text != "-1")

@@ -55,7 +55,7 @@ def _declared(launch: LaunchedJob, option: str) -> bool:
         return True
     text, name = launch.program_text, re.escape(option.lstrip("-"))
     return text is not None and bool(
-        re.search(rf"^\s+{name}\s*:|[\"']--{name}[\"']", text, re.MULTILINE)
+        re.search(rf"^[^\S\n]+{name}\s*:|[\"']--{name}[\"']", text, re.MULTILINE)
     )
 
 

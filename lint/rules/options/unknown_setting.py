@@ -54,7 +54,7 @@ OWN_CONFIG = (
     "config_manager.py",
 )
 _ARGUMENT = re.compile(r"[\"']--(\w+(?:\.\w+)+)[\"']")
-_CLASS = re.compile(r"^class (\w+)\b[^\n]*:\n((?:[ \t]+[^\n]*\n|\n)*)", re.MULTILINE)
+_CLASS = re.compile(r"^class (\w+)\b[^\n]*:\n((?:[ \t][^\n]*\n|\n)*)", re.MULTILINE)
 _FIELD = re.compile(r"^[ \t]+(\w+)[ \t]*:", re.MULTILINE)
 #: Sections of experiments and forks, and of older releases.
 FOREIGN = ("float8", "mx", "custom", "job.custom")

@@ -19,6 +19,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py \\
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from ...facts.launched_job import LaunchedJob, is_script
 from ...finding import Complaint, Edit, Place, Related
@@ -33,18 +34,22 @@ SOURCE = "bash(1), QUOTING and COMMENTS; seen in published scripts"
 _Cut = Callable[[str, list[str], int, list[int]], Complaint]
 #: What follows the backslash that was to continue the line.
 _BEHIND = re.compile(r"\\(?:[ \t]+(#.*)?$)")
+#: What opens and closes texts and arrays, a comment, and an escape; single quotes hide all but their end.
+_MARK = re.compile(r"""\\.?|["']|=\(|\)|(?:(?<=\s)|^)#""")
+_QUOTE = re.compile("'")
 _OPTION = re.compile(r"\s*--?[A-Za-z][\w-]*(?:[=\s\\]|$)")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for path, text in launch.config.texts.items():
         if is_script(path, text):
-            yield from _cut(path, [line.rstrip("\r") for line in text.split("\n")])
+            yield from _cut(
+                path, [line.rstrip("\r") for line in text.split("\n")], _open_quotes(text)
+            )
 
 
-def _cut(path: str, lines: list[str]) -> Iterator[Complaint]:
+def _cut(path: str, lines: list[str], quotes: list[bool]) -> Iterator[Complaint]:
     """One complaint for each command that is cut, at its first cut; what is lost behind it is related."""
-    quotes = _open_quotes(lines)
     seen = 0
     for index in range(len(lines) - 1):
         what = _cuts(lines, index)
@@ -132,24 +137,19 @@ def _trimmed(path: str, lines: list[str], index: int) -> Edit:
     return Edit(path, start + kept, start + len(lines[index]), "")
 
 
-def _open_quotes(lines: list[str]) -> list[bool]:
+@lru_cache(maxsize=4)
+def _open_quotes(text: str) -> list[bool]:
     """Whether each line begins inside a quoted text or an array, where comments mean something else."""
     found, quote, array = [], "", 0
-    for line in lines:
+    for line in text.split("\n"):
         found.append(bool(quote) or array > 0)
         position = 0
-        while position < len(line):
-            character = line[position]
-            if character == "\\" and quote != "'":
-                position += 2
-                continue
-            if not quote and character == "#" and (position == 0 or line[position - 1].isspace()):
+        while match := (_QUOTE if quote == "'" else _MARK).search(line, position):
+            mark, position = match[0], match.end()
+            if mark == "#" and not quote:
                 break
-            if character in "\"'":
-                quote = "" if quote == character else quote or character
-            elif not quote and line.startswith("=(", position):
-                array += 1
-            elif not quote and character == ")" and array:
-                array -= 1
-            position += 1
+            if mark in ("'", '"') and quote in ("", mark):
+                quote = "" if quote else mark
+            elif not quote:
+                array = max(0, array + {"=(": 1, ")": -1}.get(mark, 0))
     return found

@@ -41,8 +41,8 @@ SLOW: dict[str, tuple[str, str, Severity]] = {
 
 #: What a comment says of a variable that is meant to stay.
 _NEEDED = re.compile(
-    r"#.*\b(?:do not|don't|never|workaround|work around|needed|necessary|require[sd]?|otherwise|avoids?"
-    r"|prevents?|hangs?|deadlocks?)\b",
+    r"^(?>[^#]*#).*\b(?:do not|don't|never|workaround|work around|needed|necessary|require[sd]?"
+    r"|otherwise|avoids?|prevents?|hangs?|deadlocks?)\b",
     re.IGNORECASE,
 )
 

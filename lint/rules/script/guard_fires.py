@@ -38,7 +38,7 @@ SOURCE = "bash(1), SHELL BUILTIN COMMANDS: exit"
 
 
 #: An assignment, and what stands behind it on its line.
-_ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=(?=([^;\n]*))", re.MULTILINE)
+_ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=(?=([^;\n]{0,500}))", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: A variable, and what stands in for it where it is unset.
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?[-=?]([^{}]*))?\}|([A-Za-z_]\w*))")
@@ -49,7 +49,7 @@ _OPTIONS = re.compile(r"\bgetopts\b|\$#|\bcase\s+\"?\$\{?1\b|\bfor\s+\w+\s+in\s+
 #: An argument of the script, or all of them; `${1:-8}` has a value without one, `${1:?usage}` has none.
 _ARGUMENT = re.compile(r"\$(?:[1-9@*]|\{[1-9@*]\d*(?::?\?|\}))")
 #: The word of a `case`, or the end of one.
-_CASE = re.compile(r"^\s*case\s+(.+?)\s+in\b|\besac\b", re.MULTILINE)
+_CASE = re.compile(r"^[^\S\n]*case\s++(.+?)(?<!\s)\s++in\b|\besac\b", re.MULTILINE)
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

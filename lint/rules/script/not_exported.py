@@ -38,7 +38,7 @@ _LONGEST = 2000
 #: What programs do anyway.
 _DEFAULTS = ("WANDB_MODE=online", "WANDB_DISABLED=false")
 _STARTS = re.compile(
-    r"^[ \t]*(?!#).*\b(?:torchrun|accelerate|deepspeed|python3?|srun|llamafactory-cli)\b",
+    r"^(?!#).*\b(?:torchrun|accelerate|deepspeed|python3?|srun|llamafactory-cli)\b",
     re.MULTILINE,
 )
 _ALL = re.compile(r"^[ \t]*set[ \t]+(?:-\w*a|-o\s+allexport)", re.MULTILINE)
@@ -73,5 +73,5 @@ def _lost(launch: LaunchedJob, name: str, path: str, number: int, whole: str) ->
     if not _STARTS.search(rest):
         return False
     exported = r"\b(?:export|declare|typeset)\b|(?:-e|--env|--export)[ =]"
-    used = re.compile(rf"\$\{{?{name}\b|(?:{exported}).*\b{name}\b")
+    used = re.compile(rf"\$\{{?{name}\b|^(?>.*?(?:{exported})).*\b{name}\b")
     return not any(used.search(each[:_LONGEST]) for each in whole.split("\n") if name in each)

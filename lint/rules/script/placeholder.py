@@ -53,24 +53,20 @@ _HARMLESS = re.compile(
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """One complaint for each file: whoever fills in one placeholder fills in them all."""
     found: dict[str, list[_Left]] = {}
-    for path, number, line in launch.lines():
-        match = _left(line)
-        if match is not None:
+    for path, number, line, match in launch.matches(IN_LINE):
+        if _is_left(line, match):
             place = Place(path, number, match.start() + 1, len(match[0]))
             found.setdefault(path, []).append(_Left(match[0], place, line.startswith("#SBATCH")))
     for left in found.values():
         yield _complaint(sorted(left, key=lambda each: not each.directive))
 
 
-def _left(line: str) -> re.Match[str] | None:
-    """The placeholder of a line that a shell or SLURM reads."""
+def _is_left(line: str, match: re.Match[str]) -> bool:
+    """Whether a placeholder is in what a shell or SLURM reads."""
     if line.lstrip().startswith("#") and not re.match(r"#SBATCH\s+-", line):
-        return None
-    match = IN_LINE.search(line)
+        return False
     comment = re.search(r"(?:^|\s)#(?!SBATCH)", line)
-    if match is None or _HARMLESS.search(line) or (comment and comment.start() < match.start()):
-        return None
-    return match
+    return not _HARMLESS.search(line) and not (comment and comment.start() < match.start())
 
 
 def _complaint(left: list[_Left]) -> Complaint:

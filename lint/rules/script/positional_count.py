@@ -27,7 +27,7 @@ SOURCE = "seen in a published script and its README"
 _POSITIONAL = re.compile(r"\$(?:([1-9])|\{([1-9]\d?)(:?[-=])?)")
 #: Scripts that take any number, and lines in which `$1` is another program's.
 _ANY = re.compile(
-    r"\$[@*#]|\$\{[@#*]|\bshift\b|\bgetopts?\b|^\s*(?:function\s+\w+|\w+\s*\(\)\s*\{)", re.M
+    r"\$[@*#]|\$\{[@#*]|\bshift\b|\bgetopts?\b|^[^\S\n]*(?:function\s+\w+|\w+\s*\(\)\s*\{)", re.M
 )
 _FOREIGN = re.compile(r"\b(?:awk|sed|perl|cut)\b|'[^']*\$\d[^']*'")
 

@@ -60,12 +60,12 @@ def _holds_names(batch: Batch, variable: str, before: int) -> bool:
 
 def _element(batch: Batch, array: str, below: int) -> int | None:
     """The line that takes one element of the array; `${nodes[@]}` without quotes is split after all."""
-    used = batch.commands(rf"\$\{{{array}\[[^\]@*]+\]\}}")
+    used = batch.commands(rf"\$\{{{array}\[[^\]@*]{{1,100}}\]\}}")
     return next((number for number, _ in used if number > below), None)
 
 
 def _complaint(batch: Batch, number: int, array: str, used: int) -> Complaint:
-    place = batch.place(number, rf"\b{array}=\(.*\)")
+    place = batch.place(number, rf"\b{array}=\((?:[^()]|\([^()]*\))*\)")
     asked = batch.get("nodes")
     related = [Related("one element is taken", batch.place(used, rf"\$\{{{array}\["))]
     if asked is not None:

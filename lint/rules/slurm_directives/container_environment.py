@@ -36,11 +36,10 @@ _OTHERS = re.compile(r"\bgcloud\b")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    for path, number, line in launch.lines():
+    for path, number, line, found in launch.matches(_GIVEN):
         comment = line.lstrip().startswith("#") and not line.startswith("#SBATCH")
-        found = None if comment else _GIVEN.search(line)
-        text = launch.config.texts[path] if found else ""
-        if found is None or not _OF_SLURM.search(text) or _OTHERS.search(text):
+        text = launch.config.texts[path]
+        if comment or not _OF_SLURM.search(text) or _OTHERS.search(text):
             continue
         name = found[2]
         place = Place(path, number, found.start() + 1, found.end() - found.start())

@@ -55,7 +55,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _listed(batch: Batch) -> Iterator[Complaint]:
     """A step that is handed a list without ALL, and starts a program that it must find by PATH."""
-    for number, line in batch.commands(r"\bsrun\b.*\s--export[= ]"):
+    for number, line in batch.commands(r"^(?>.*?\bsrun\b).*\s--export[= ]"):
         match = None if _CONTAINER.search(line) else _LIST.search(line)
         names = [part.partition("=")[0] for part in match[1].split(",")] if match else []
         if names and not {"ALL", "NONE", "NIL", "PATH"} & set(names) and _FOUND.search(line):

@@ -31,7 +31,7 @@ SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
 
-_TRAINS = r"\bsrun\b.*(?:\bpython|torchrun|\bdeepspeed\b|\bbash\b|\.sh\b|accelerate)"
+_TRAINS = r"^(?>.*?\bsrun\b).*(?:\bpython|torchrun|\bdeepspeed\b|\bbash\b|\.sh\b|accelerate)"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

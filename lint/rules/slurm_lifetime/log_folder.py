@@ -41,7 +41,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             if _ELSEWHERE.search(folder):
                 continue
             last = folder.rpartition("/")[2]
-            if not re.search(rf"\bmkdir\b.*{re.escape(last)}", texts):
+            if not re.search(rf"^(?>.*?\bmkdir\b).*{re.escape(last)}", texts, re.MULTILINE):
                 message = f"SLURM writes to {given.value}, and nothing makes {folder}"
                 yield Complaint(message, given.place, help="create the folder before sbatch")
                 break

@@ -38,7 +38,7 @@ FILE = "job.sbatch"
 
 
 #: `sbatch "$0"`: the script that sbatch runs finds what was made before.
-_ITSELF = r"\bsbatch\b.*(?:\$\{?0\b|\$\{?BASH_SOURCE)"
+_ITSELF = r"^(?>.*?\bsbatch\b).*(?:\$\{?0\b|\$\{?BASH_SOURCE)"
 
 
 def _submits_itself(batch: Batch, made: int) -> bool:
@@ -50,7 +50,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         for given, folder in batch.output_folders("output"):
             plain = re.escape(folder.removeprefix("./"))
-            made = batch.commands(rf"\bmkdir\b.*(?<![\w/.-])(?:\./)?{plain}/?(?=[\s;\"']|$)")
+            made = batch.commands(
+                rf"^(?>.*?\bmkdir\b).*(?<![\w/.-])(?:\./)?{plain}/?(?=[\s;\"']|$)"
+            )
             if "%" in folder or not made or _submits_itself(batch, made[-1][0]):
                 continue
             if launch.has_folder(folder, batch.path):
@@ -65,5 +67,5 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _told(batch: Batch, folder: str) -> bool:
     """Whether a comment tells who submits the script to make the folder."""
-    makes = re.compile(rf"\s*#.*\bmkdir\b.*(?<![\w/.-])(?:\./)?{folder}(?![\w-])")
+    makes = re.compile(rf"\s*#(?>.*?\bmkdir\b).*(?<![\w/.-])(?:\./)?{folder}(?![\w-])")
     return any(makes.match(line) for line in batch.lines)

@@ -38,7 +38,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         if not re.search(r"pipefail", batch.text):
             continue
-        for number, _ in batch.commands(r"scontrol show hostnames?[^|]*\|\s*head\b"):
+        for number, _ in batch.commands(r"scontrol show hostnames?[^|]{0,200}\|\s*head\b"):
             message = "scontrol may die of SIGPIPE when head has read its line"
             place = batch.place(number, r"\|\s*head\b")
             yield Complaint(message, place, help="${hosts%%$'\\n'*}")

@@ -19,6 +19,7 @@ srun python train.py
 from collections.abc import Iterator
 
 from ....backends.slurm.read import seconds_from
+from ....reading.facts import whole
 from ...facts.batch import batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -35,7 +36,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         given, limit = batch.get("signal"), batch.get("time")
         lead = (given.value or "").rpartition("@")[2] if given else ""
         seconds = seconds_from(limit.value or "") if limit else None
-        if given and limit and seconds and lead.isdecimal() and int(lead) >= seconds:
+        ahead = whole(lead)
+        if given and limit and seconds and ahead is not None and ahead >= seconds:
             related = (Related(f"--time is {seconds} seconds", limit.place),)
             message = (
                 f"the signal comes {lead} seconds before the end of a job of {seconds} seconds"

@@ -53,4 +53,4 @@ def signal_name(value: str) -> str | None:
 def trapped(batch: Batch, name: str) -> list[tuple[int, str]]:
     numbers = {"USR1": "10", "USR2": "12", "TERM": "15", "INT": "2", "HUP": "1"}
     words = f"(?:SIG)?{name}" + (f"|{numbers[name]}" if name in numbers else "")
-    return batch.commands(rf"\btrap\b.*\b(?:{words})\b")
+    return batch.commands(rf"^(?>.*?\btrap\b).*\b(?:{words})\b")

@@ -45,6 +45,10 @@ REQUESTS = (
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         whole = batch.get("exclusive")
-        if whole and not batch.get(*REQUESTS) and not batch.commands(r"\bsrun\b.*--(?:gpus|gres)"):
+        if (
+            whole
+            and not batch.get(*REQUESTS)
+            and not batch.commands(r"^(?>.*?\bsrun\b).*--(?:gpus|gres)")
+        ):
             message = "--exclusive without a GPU request: steps may see no GPU"
             yield Complaint(message, whole.place, help="--gpus-per-node or --gres=gpu:")

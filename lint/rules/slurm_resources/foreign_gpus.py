@@ -32,7 +32,7 @@ SINCE = "2026-12"
 FILE = "job.sbatch"
 
 _NAMED = re.compile(
-    r"^\s*(?:export\s+)?(?:\w+=\S*\s+)*CUDA_VISIBLE_DEVICES=[\"']?(\d+(?:,\d+)*)[\"']?(?=[\s;]|$)"
+    r"^\s*(?:export\s+)?(?:\w+=\S*\s+)*CUDA_VISIBLE_DEVICES=[\"']?(\d{1,9}(?:,\d{1,9})*)[\"']?(?=[\s;]|$)"
 )
 
 

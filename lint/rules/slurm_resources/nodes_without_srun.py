@@ -65,4 +65,6 @@ def _through_script(launch: LaunchedJob, batch: Batch) -> list[tuple[int, str]]:
         for each in scripts
         if each.commands(LAUNCHERS) and not each.commands(REACHES_NODES)
     ]
-    return batch.commands(rf"(?:\bbash\b|\bsh\b|\./).*(?:{'|'.join(names)})") if names else []
+    return (
+        batch.commands(rf"^(?>.*?(?:\bbash\b|\bsh\b|\./)).*(?:{'|'.join(names)})") if names else []
+    )

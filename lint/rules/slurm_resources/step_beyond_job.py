@@ -30,8 +30,8 @@ SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
 
-_NODES = re.compile(r"\s(?:--nodes[= ]|-N ?)(\d+)\b")
-_GPUS = re.compile(r"\s(?:--gpus-per-node|--gres)[= ](?:gpu:)?(?:[a-z]\w*:)?(\d+)\b")
+_NODES = re.compile(r"\s(?:--nodes[= ]|-N ?)(\d{1,9})\b")
+_GPUS = re.compile(r"\s(?:--gpus-per-node|--gres)[= ](?:gpu:)?(?:[a-z]\w*:)?(\d{1,9})\b")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -35,7 +35,10 @@ SOURCE = "measured with SLURM 22.05.8: the batch script is task 0 alone; ACEsuit
 SINCE = "2026-12"
 FILE = "job.sbatch"
 
-_WORLD = r"\bWORLD_SIZE=[^;&|]*\bSLURM_(?:NTASKS|NPROCS|NTASKS_PER_NODE|TASKS_PER_NODE)\b"
+_WORLD = (
+    r"(?:^|[;&|])(?>[^;&|]*?\bWORLD_SIZE=)[^;&|]*"
+    r"\bSLURM_(?:NTASKS|NPROCS|NTASKS_PER_NODE|TASKS_PER_NODE)\b"
+)
 _PROGRAM = r"^\s*(?:\w+=\S*\s+)*(?:exec\s+)?python[\d.]*\s+(?:-\w\s+)*[\w./-]+\.py\b"
 
 

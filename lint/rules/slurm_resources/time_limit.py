@@ -45,7 +45,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if seconds_from(value) is None:
             help_text = "days-hours:minutes:seconds"
             yield Complaint(f"`{value}` is no time", given.place, help=help_text)
-        elif match := re.fullmatch(r"(\d+):00", value):
+        elif match := re.fullmatch(r"(\d{1,9}):00", value):
             message = f"--time={value} is {match[1]} minutes"
             severity: Severity = "warning" if _meant_hours(batch, given, int(match[1])) else "info"
             help_text = f"{value}:00 is {match[1]} hours"
@@ -55,4 +55,6 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _meant_hours(batch: Batch, given: Directive, minutes: int) -> bool:
     """Whole days, or a comment of the line that speaks of hours; a test may well end after 10:00."""
     comment = batch.lines[given.place.line - 1].partition(given.value or "")[2]
-    return minutes % 24 == 0 or bool(re.search(r"#.*\b(?:h|hrs?|hours?)\b", comment, re.IGNORECASE))
+    return minutes % 24 == 0 or bool(
+        re.search(r"^(?>[^#]*#).*\b(?:h|hrs?|hours?)\b", comment, re.IGNORECASE)
+    )

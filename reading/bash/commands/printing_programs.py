@@ -169,7 +169,7 @@ def _awk(shell: Shell, words: list[Word]) -> Output:
     if len(texts) != 1 or not isinstance(texts[0], str):
         return None
     match = re.fullmatch(
-        r"\s*BEGIN\s*\{\s*print\s+(?:int)?(\([\d\s+\-*/%()]+\)|\d+)\s*;?\s*\}\s*", texts[0]
+        r"\s*BEGIN\s*\{\s*print\s+(?:int)?(\([\d\s+\-*/%()]+\)|\d+)\s*+;?\s*+\}\s*", texts[0]
     )
     return _calculated(shell, match[1], whole="int" in texts[0]) if match else None
 
@@ -209,7 +209,7 @@ def _wc(shell: Shell, words: list[Word]) -> Output:
 def _cut(shell: Shell, words: list[Word]) -> Output:
     text = _known_input(shell, [])
     joined_flags = " ".join(str(word.text) for word in words)
-    match = re.fullmatch(r"-d ?(.) -f ?(\d+)|-f ?(\d+) -d ?(.)", joined_flags)
+    match = re.fullmatch(r"-d ?(.) -f ?(\d{1,9})|-f ?(\d{1,9}) -d ?(.)", joined_flags)
     if text is None or match is None:
         return None
     mark, index = match[1] or match[4], int(match[2] or match[3])
@@ -222,7 +222,7 @@ def _cut(shell: Shell, words: list[Word]) -> Output:
 def _head(shell: Shell, words: list[Word]) -> Output:
     text = _known_input(shell, [])
     flags = " ".join(str(word.text) for word in words)
-    match = re.fullmatch(r"-n ?(\d+)|-(\d+)|", flags)
+    match = re.fullmatch(r"-n ?(\d{1,9})|-(\d{1,9})|", flags)
     if text is None or match is None:
         return None
     return _printed(

@@ -13,7 +13,7 @@ Lookup = Callable[[str], Number]
 Assign = Callable[[str, int | Unknown], None]
 
 _TOKEN = re.compile(
-    r"\s*(?:(\d+#\w+|0[xX][0-9a-fA-F]+|\d+)|([A-Za-z_]\w*(?:\[[^\]]*\])?)|"
+    r"\s*(?:(\d+#\w+|0[xX][0-9a-fA-F]+|\d+)|([A-Za-z_]\w*(?:\[[^\]]{0,200}\])?)|"
     r"(<<=|>>=|\*\*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),])|([\U000f0000-\U000ffffd])|(\S))"
 )
 _STRENGTH = {

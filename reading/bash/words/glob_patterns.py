@@ -13,7 +13,9 @@ _CLASSES = {
     "alnum": "a-zA-Z0-9",
     "xdigit": "0-9a-fA-F",
 }
-_PART = re.compile(r"(\*+)|(\?)|\\(.)|\[([!^]?)(?:\[:(\w+):\]|(\]?[^\]]+))\]|(.)", re.DOTALL)
+_PART = re.compile(
+    r"(\*+)|(\?)|\\(.)|\[([!^]?)(?:\[:(\w{1,20}):\]|(\]?[^\]]{1,200}))\]|(.)", re.DOTALL
+)
 
 
 @lru_cache(maxsize=512)

@@ -51,7 +51,7 @@ def _value(
     shell: Shell, name: str, index: str | None, source: PlacedText, place: Place
 ) -> Text | None:
     if name.isdigit():
-        return _positional(shell, int(name))
+        return _positional(shell, int(name[:9]))
     if name in SPECIAL:
         return (Piece(SPECIAL[name](shell), *place),)
     if name in ("PWD", "OLDPWD") and name not in shell.variables:
@@ -121,7 +121,7 @@ def _length(shell: Shell, name: str, index: str | None) -> str | Unknown:
         texts = elements(shell, name)
         undecided = next((u for text in texts if (u := _hidden(text))), None)
         return undecided or str(len(texts))
-    value = _positional(shell, int(name)) if name.isdigit() else shell.get(name)
+    value = _positional(shell, int(name[:9])) if name.isdigit() else shell.get(name)
     if value is None:
         missing = shell.missing(name)
         return "0" if missing.unset else missing

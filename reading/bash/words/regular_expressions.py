@@ -13,8 +13,8 @@ CLASSES = {
     "alnum": "a-zA-Z0-9",
     "xdigit": "0-9a-fA-F",
 }
-_PART = re.compile(r"\\(.)|(\[)(\^?)(\]?(?:\[:\w+:\]|[^\]])*)\]|(.)", re.DOTALL)
-_MEMBER = re.compile(r"\[:(\w+):\]|(.)", re.DOTALL)
+_PART = re.compile(r"\\(.)|(\[)(\^?)(\]?(?:\[:\w{1,20}:\]|[^\]]){0,200})\]|(.)", re.DOTALL)
+_MEMBER = re.compile(r"\[:(\w{1,20}):\]|(.)", re.DOTALL)
 #: What bash expands before it matches; a `$` elsewhere is the end of the text.
 _EXPANDED = re.compile(r"[\"'`]|\$[\w{(@*#?!]")
 #: Lengths and repetitions above which matching could take long.

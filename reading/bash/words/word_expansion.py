@@ -4,7 +4,7 @@ import re
 
 from ...facts import Unknown
 from ...placeholders import unfilled
-from ..shell import DEEPEST, Shell
+from ..shell import DEEPEST, MOST_PIECES, Shell
 from ..source import PlacedText, text_source
 from ..statements.run_statement import run_text
 from ..values import NOTHING, Piece, Text, Word, unbroken, with_split, words_of
@@ -77,6 +77,8 @@ def pieces(
             position = stop
         if match:
             position = _special(shell, source, position, end, quoted, heredoc, found)
+        if heredoc and len(found) > MOST_PIECES:
+            return [Piece(Unknown("it has too many parts"), *source.place(start))]
     return found
 
 
