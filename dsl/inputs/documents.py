@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from .files import TooLarge
+from .expansion import MOST_NODES, refuse_expansion
+from .files import OverLimit, TooLarge
 
 if TYPE_CHECKING:
     import yaml
@@ -50,9 +51,9 @@ def toml_table(text: str) -> dict[str, Any]:
         raise TooLarge(len(text), LONGEST_TOML)
     bare = _OPAQUE.sub('""', text)
     if _depth(bare) > DEEPEST or _parts(bare) > DEEPEST:
-        raise ValueError(f"it is nested more than {DEEPEST} levels deep")
+        raise OverLimit(f"it is nested more than {DEEPEST} levels deep")
     if _DIGITS.search(bare):
-        raise ValueError(f"a number has more than {MOST_DIGITS} digits")
+        raise OverLimit(f"a number has more than {MOST_DIGITS} digits")
     return tomllib.loads(text)
 
 
@@ -61,7 +62,7 @@ def json_value(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise OverLimit("it is nested too deep") from None
 
 
 def yaml_node(text: str) -> yaml.Node | None:
@@ -71,34 +72,37 @@ def yaml_node(text: str) -> yaml.Node | None:
 
 def yaml_nodes(text: str) -> list[yaml.Node]:
     """The documents of a YAML text as nodes with their places; nothing is built of them, and an alias stands
-    for its anchor without a copy. Raises `ValueError`."""
+    for its anchor without a copy. Raises `ValueError`, also where a walk that follows every alias would visit
+    more than expansion.py allows, or would not end: whoever gets a node may walk it."""
     import yaml
 
     if len(text) > LONGEST_YAML:
         raise TooLarge(len(text), LONGEST_YAML)
     kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        if _yaml_depth(yaml.parse(text, Loader=kind)) > DEEPEST:
-            raise ValueError(f"it is nested more than {DEEPEST} levels deep")
-        return list(yaml.compose_all(text, Loader=kind))
+        _refuse_events(yaml.parse(text, Loader=kind))
+        documents = list(yaml.compose_all(text, Loader=kind))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}: " if mark else ""
         raise ValueError(f"{place}{getattr(error, 'problem', None) or error}") from None
+    refuse_expansion(documents, DEEPEST)
+    return documents
 
 
-def _yaml_depth(events: Iterable[yaml.Event]) -> int:
-    """How deep collections are nested, up to one more than is read: libyaml's composer has no bound."""
+def _refuse_events(events: Iterable[yaml.Event]) -> None:
+    """Raises `OverLimit` before nodes are made: libyaml's composer has no bound."""
     import yaml
 
-    depth = deepest = 0
+    depth = nodes = 0
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        deepest = max(deepest, depth)
-        if deepest > DEEPEST:
-            break
-    return deepest
+        nodes += isinstance(event, yaml.NodeEvent)
+        if depth > DEEPEST:
+            raise OverLimit(f"it is nested more than {DEEPEST} levels deep")
+        if nodes > MOST_NODES:
+            raise OverLimit(f"it has over {MOST_NODES:,} keys and values")
 
 
 def python_module(text: str) -> ast.Module:
