@@ -9,6 +9,7 @@ from ..backends.release_check import written_release
 from ..compiler.codes import current
 from ..dsl.diagnostics import Diagnostic, Note, Severity
 from ..dsl.hardware import Cluster
+from ..dsl.inputs.budget import Budget
 from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
@@ -78,13 +79,20 @@ class Judged:
         return sum(not isinstance(fact.value, Unknown) for fact in self.config.facts)
 
 
-def judge(configs: Iterable[LaunchConfig], options: LintOptions) -> list[Judged]:
-    """Every job's findings, in the order of the files and lines; what jobs share is said of the first."""
-    judged = [_judge(config, options) for config in configs]
+def judge(
+    configs: Iterable[LaunchConfig], options: LintOptions, budget: Budget | None = None
+) -> list[Judged]:
+    """Every job's findings, in the order of the files and lines; what jobs share is said of the first. A job
+    that is beyond the budget is not judged."""
+    judged = [_judge(config, options) for config in configs if _within(config, budget)]
     rounds = softened([(each.config, each.findings) for each in judged])
     judged = [replace(each, findings=own) for each, own in zip(judged, rounds, strict=True)]
     kept = once([(each.path, each.findings) for each in judged])
     return [replace(each, findings=own) for each, own in zip(judged, kept, strict=True)]
+
+
+def _within(config: LaunchConfig, budget: Budget | None) -> bool:
+    return budget is None or budget.has_time(next(iter(config.texts), ""))
 
 
 def findings(judged: Iterable[Judged]) -> list[Finding]:
@@ -142,6 +150,8 @@ def _written(config: LaunchConfig) -> dict[str, str]:
 
 
 def _wanted(rule: Rule, options: LintOptions) -> bool:
+    if rule.of_reading:
+        return not _named(rule, options.ignore)
     if _named(rule, options.ignore) or (options.rules and rule.since > options.rules):
         return False
     if rule.asked and not (options.require_complete and rule is UNKNOWN_FACT):

@@ -45,7 +45,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         made = list(made_by(text))
     except (SyntaxError, ValueError) as error:
-        unread = (Unread(f"it is no Python that is followed: {error}", path, 1),)
+        unread = (Unread.because(error, path, what="it is no Python that is followed: "),)
         yield LaunchConfig(kind, (), unread, texts={path: text})
         return
     seen: set[tuple[Fact, ...]] = set()

@@ -24,7 +24,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         settings = settings_of(path, text)
     except ValueError as error:
-        unread = (Unread(f"it is no TOML: {error}", path, 1),)
+        unread = (Unread.because(error, path, what="it is no TOML: "),)
         yield LaunchConfig("torchtitan-toml", (), unread, texts={path: text})
         return
     if not {"model", "training", "parallelism"} & {
@@ -44,7 +44,7 @@ def alone_in_python(path: str, text: str, texts: Mapping[str, str]) -> Iterator[
     try:
         found = python_config.configs(path, text)
     except (SyntaxError, ValueError) as error:
-        unread = (Unread(f"it is no Python: {error}", path, 1),)
+        unread = (Unread.because(error, path, what="it is no Python: "),)
         yield LaunchConfig("torchtitan-python", (), unread, texts={path: text})
         return
     for settings in found.values():
@@ -192,7 +192,7 @@ def _settings(
         text = there.text if there.text is not None else there.source.text
         return settings_of(there.path, text), {there.path: text} if there.text is not None else {}
     except ValueError as error:
-        return Unread(f"it is no TOML: {error}", there.path, 1)
+        return Unread.because(error, there.path, what="it is no TOML: ")
 
 
 def _module(
@@ -216,7 +216,7 @@ def _module(
             try:
                 found = python_config.configs(there.path, there.text)
             except (SyntaxError, ValueError) as error:
-                return Unread(f"it is no Python: {error}", there.path, 1)
+                return Unread.because(error, there.path, what="it is no Python: ")
             if function in found:
                 return found[function], {there.path: there.text}
     return missing(f"config `{function}` of `{module}`", command)
