@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from .files import OverLimit
+
 #: Folders in folders that are searched.
 DEEPEST_FOLDERS = 64
 #: Files and folders that a search looks at.
@@ -24,6 +26,19 @@ MOST_FOLLOWED = 32 * 2**20
 MOST_JOBS, MOST_SETTINGS = 5_000, 500_000
 #: Seconds of the processor for a run, and for its search.
 MOST_SECONDS, SEARCH_SECONDS = 120.0, 60.0
+
+
+@dataclass
+class Visits:
+    """How many steps a walk may still take over what a text stands for, such as objects that hold each other."""
+
+    most: int
+    taken: int = 0
+
+    def spend(self, count: int = 1) -> None:
+        self.taken += count
+        if self.taken > self.most:
+            raise OverLimit(f"it stands for more than {self.most:,} values")
 
 
 class Job(Protocol):

@@ -27,8 +27,10 @@ LONGEST_TOML = 256 * 1024
 LONGEST_YAML = 256 * 1024
 #: Lists in lists, tables in tables, and parts of one dotted key.
 DEEPEST = 32
-#: Expressions in expressions of Python.
-DEEPEST_PYTHON = 100
+#: Characters of the longest Python, and its names, numbers and other words; a syntax tree takes a kilobyte for one.
+LONGEST_PYTHON, MOST_WORDS = 400_000, 100_000
+#: Expressions in expressions of Python, and values in values of JSON.
+DEEPEST_PYTHON = DEEPEST_JSON = 100
 #: TOML 1.0 asks for whole numbers of 64 bits, which have 19 digits.
 MOST_DIGITS = 100
 
@@ -42,6 +44,7 @@ _OPAQUE = re.compile(
     r"|\#[^\n]*",
     re.DOTALL,
 )
+_JSON_MARK = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 _DIGITS = re.compile(rf"[\d_]{{{MOST_DIGITS + 1}}}")
 
 
@@ -59,10 +62,20 @@ def toml_table(text: str) -> dict[str, Any]:
 
 def json_value(text: str) -> Any:
     """The value that a JSON text is. Raises `ValueError`."""
+    if text.count("[") + text.count("{") > DEEPEST_JSON:
+        marks = (match[0] for match in _JSON_MARK.finditer(text))
+        if _deepest(mark for mark in marks if mark[0] != '"') > DEEPEST_JSON:
+            raise OverLimit(f"it is nested more than {DEEPEST_JSON} levels deep")
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=_whole)
     except RecursionError:
         raise OverLimit("it is nested too deep") from None
+
+
+def _whole(digits: str) -> int:
+    if len(digits.lstrip("-")) > MOST_DIGITS:
+        raise OverLimit(f"a number has more than {MOST_DIGITS} digits")
+    return int(digits)
 
 
 def yaml_node(text: str) -> yaml.Node | None:
@@ -106,7 +119,12 @@ def _refuse_events(events: Iterable[yaml.Event]) -> None:
 
 
 def python_module(text: str) -> ast.Module:
-    """The syntax tree of a Python text. Raises `SyntaxError` for what is none, or is nested too deep."""
+    """The syntax tree of a Python text. Raises `SyntaxError` for what is none, `ValueError` for what is too
+    large or nested too deep."""
+    if len(text) > LONGEST_PYTHON:
+        raise TooLarge(len(text), LONGEST_PYTHON)
+    if len(text) > MOST_WORDS and sum(1 for _ in re.finditer(r"\w+", text)) > MOST_WORDS:
+        raise OverLimit(f"it has more than {MOST_WORDS:,} words")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -116,15 +134,26 @@ def python_module(text: str) -> ast.Module:
     level: list[ast.AST] = [module]
     for _ in range(DEEPEST_PYTHON):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if any(map(_is_long, level)):
+            raise OverLimit(f"a number has more than {MOST_DIGITS} digits")
         if not level:
             return module
-    raise SyntaxError(f"it is nested more than {DEEPEST_PYTHON} levels deep")
+    raise OverLimit(f"it is nested more than {DEEPEST_PYTHON} levels deep")
+
+
+def _is_long(node: ast.AST) -> bool:
+    """Whether a node is a whole number of too many digits."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, int) and value >= 10**MOST_DIGITS
 
 
 def _depth(bare: str) -> int:
-    """The most brackets that are open at one place."""
-    steps = (1 if mark in "[{" else -1 for mark in re.findall(r"[\[\]{}]", bare))
-    return max(accumulate(steps), default=0)
+    """The most brackets that are open at one place of a text without strings."""
+    return _deepest(re.findall(r"[\[\]{}]", bare))
+
+
+def _deepest(brackets: Iterable[str]) -> int:
+    return max(accumulate(1 if mark in "[{" else -1 for mark in brackets), default=0)
 
 
 def _parts(bare: str) -> int:
