@@ -27,7 +27,7 @@ class NamedFolders:
     start: Path
     roots: Sequence[Path] = ()
     refused: dict[str, str] = field(default_factory=dict)
-    beyond: set[str] = field(default_factory=set)
+    beyond: list[str] = field(default_factory=list)
     bytes: int = MOST_FOLLOWED
     _found: dict[str, str | None] = field(default_factory=dict, repr=False)
 
@@ -78,12 +78,12 @@ class NamedFolders:
             text = text_of(target)
             self.bytes -= sys.getsizeof(text)
             if self.bytes < 0:
-                raise OverLimit(f"all that is followed has over {MOST_FOLLOWED >> 20} MiB")
+                raise OverLimit(f"all that is followed has over {MOST_FOLLOWED:,} bytes")
             return text
         except (OSError, ValueError) as error:
             self.refused[path] = reason_of(error)
             if isinstance(error, OverLimit):
-                self.beyond.add(path)
+                self.beyond.append(path)
             return None
 
 
