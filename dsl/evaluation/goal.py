@@ -5,7 +5,7 @@ from ..diagnostics import JobError, replaced, suggested
 from ..expression import COUNTED, QUANTITIES
 from ..job import WITHIN, Constraint, Goal, Objective
 from ..report import Report, wrong
-from ..syntax.tree import Clause, Comparison, Identifier, Node, Setting
+from ..syntax.tree import Clause, Comparison, Identifier, Node, Setting, size
 from ..units import Measure
 from .condition import Context, as_written, condition
 from .evaluate import evaluate
@@ -14,6 +14,9 @@ from .spellings import QUANTITIES as SPELLINGS
 
 #: The setting of a goal: a share of the first objective, at most MOST_WITHIN.
 WITHIN_KEY, MOST_WITHIN = "within", 0.2
+#: Names, numbers and operators of all conditions together: each is a constraint of every search, and a goal that
+#: nothing satisfies is searched once for each condition.
+MOST_PARTS = 1_000
 CLAUSES = ("maximize", "minimize", "require", "forbid", "prefer")
 
 
@@ -31,7 +34,7 @@ def read_goal(
             within = _within(setting, context)
     objectives: list[Objective] = []
     constraints: list[Constraint] = []
-    for clause in clauses:
+    for clause in _bounded(clauses, report):
         with report.catching():
             match clause.keyword.name:
                 case "maximize" | "minimize" as direction:
@@ -45,6 +48,25 @@ def read_goal(
                 case _:
                     raise _unknown_clause(clause)
     return Goal(tuple(objectives), tuple(constraints), within)
+
+
+def _bounded(clauses: list[Clause], report: Report) -> list[Clause]:
+    """The clauses up to the one whose condition is too much; that one is reported."""
+    parts = 0
+    for place, clause in enumerate(clauses):
+        if clause.keyword.name in ("maximize", "minimize"):
+            continue
+        parts += size(clause.condition)
+        if parts > MOST_PARTS:
+            with report.catching():
+                message = (
+                    f"the conditions of a goal have over {MOST_PARTS:,} names, numbers and operators "
+                    f"up to here"
+                )
+                help = "say several values at once, as in `tp in {1, 2, 4}`, and leave out what others imply"
+                raise wrong(codes.TOO_LARGE, message, clause.condition.span, help)
+            return clauses[:place]
+    return clauses
 
 
 def _within(setting: Setting, context: Context) -> float:
