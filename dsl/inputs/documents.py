@@ -12,6 +12,7 @@ import re
 import tomllib
 import warnings
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -118,9 +119,10 @@ def _refuse_events(events: Iterable[yaml.Event]) -> None:
             raise OverLimit(f"it has over {MOST_NODES:,} keys and values")
 
 
+@lru_cache(maxsize=1)
 def python_module(text: str) -> ast.Module:
-    """The syntax tree of a Python text. Raises `SyntaxError` for what is none, `ValueError` for what is too
-    large or nested too deep."""
+    """The syntax tree of a Python text, the same one for the readers that ask in turn. Raises `SyntaxError`
+    for what is none, `ValueError` for what is too large or nested too deep."""
     if len(text) > LONGEST_PYTHON:
         raise TooLarge(len(text), LONGEST_PYTHON)
     if len(text) > MOST_WORDS and sum(1 for _ in re.finditer(r"\w+", text)) > MOST_WORDS:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from ....reading.bash.script import Folder
@@ -16,6 +17,8 @@ from .sources import Launch, Place, Registered, Settings, registered, settings_o
 from .spelling import KEYS
 
 CONFIG = "--job.config_file"
+#: Functions of a module that are judged: each takes a look at the whole text.
+MOST_CONFIGS = 32
 _SCRIPTS = ("torchtitan.train", "torchtitan.experiments", "torchtitan/train.py")
 
 
@@ -47,8 +50,13 @@ def alone_in_python(path: str, text: str, texts: Mapping[str, str]) -> Iterator[
         unread = (Unread.because(error, path, what="it is no Python: "),)
         yield LaunchConfig("torchtitan-python", (), unread, texts={path: text})
         return
-    for settings in found.values():
-        yield _config("torchtitan-python", settings, _models({path: text}), {path: text})
+    models = _models({path: text})
+    for settings in islice(found.values(), MOST_CONFIGS):
+        yield _config("torchtitan-python", settings, models, {path: text})
+    if len(found) > MOST_CONFIGS:
+        reason = f"only its first {MOST_CONFIGS} configurations are read"
+        unread = (Unread(reason, path, 1, over_limit=True),)
+        yield LaunchConfig("torchtitan-python", (), unread, texts={path: text})
 
 
 def _models(texts: Mapping[str, str]) -> dict[str, Registered]:
