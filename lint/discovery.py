@@ -71,7 +71,9 @@ def within(folder: str, left: Left, budget: Budget) -> Iterator[str]:
                 if entry.name in _SKIPPED_FOLDERS or _out(path, whole + os.sep, here, left):
                     continue
                 if depth == DEEPEST_FOLDERS:
-                    budget.leave(f"nested more than {DEEPEST_FOLDERS} folders deep", os.path.normpath(path))
+                    budget.leave(
+                        f"nested more than {DEEPEST_FOLDERS} folders deep", os.path.normpath(path)
+                    )
                 else:
                     inner.append((path, whole, depth + 1, here))
             elif _is_file(entry) and not _out(path, whole, here, left):

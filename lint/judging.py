@@ -18,12 +18,14 @@ from .accepted.swept import softened
 from .facts.launched_job import HasFolder, LaunchedJob, ReadFile, no_files, no_folders
 from .facts.release import dated
 from .facts.stated import meant_stage
-from .finding import Complaint, Finding, Skipped
+from .finding import Complaint, Finding, Place, Skipped
 from .one_cause import once
 from .record import capped
 from .rule import Rule
-from .rules import RULES, UNKNOWN_FACT, UNUSED_IGNORE
+from .rules import NOT_READ, RULES, UNKNOWN_FACT, UNUSED_IGNORE
 
+#: Findings of one rule in one job.
+MOST_SAID = 250
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 
@@ -120,7 +122,10 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     for rule in RULES:
         if not _wanted(rule, options) or (rule.training and not launch.may_train):
             continue
-        for outcome in rule.check(launch):
+        for number, outcome in enumerate(rule.check(launch)):
+            if number == MOST_SAID:
+                kept.append(_finding(launch, NOT_READ, _too_often(launch, rule.code), options))
+                break
             if isinstance(outcome, Skipped):
                 skipped[rule.code] = skipped.get(rule.code, frozenset()) | outcome.facts
                 continue
@@ -128,10 +133,23 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
             if not ignores.hide(found) and not _ignored_in_file(rule, found, options):
                 kept.append(found)
     if _wanted(UNUSED_IGNORE, options):
-        unused = (each for each in ignores.unused() if not _unselected(each, options))
-        kept += [_finding(launch, UNUSED_IGNORE, each.complaint(), options) for each in unused]
+        unused = [each for each in ignores.unused() if not _unselected(each, options)]
+        if len(unused) > MOST_SAID:
+            complaint = _too_often(launch, UNUSED_IGNORE.code)
+            kept.append(_finding(launch, NOT_READ, complaint, options))
+        kept += [
+            _finding(launch, UNUSED_IGNORE, each.complaint(), options)
+            for each in unused[:MOST_SAID]
+        ]
     findings = tuple(sorted(dict.fromkeys(kept), key=_order))
     return Judged(config, findings, skipped, _release(launch, options, findings))
+
+
+def _too_often(launch: LaunchedJob, code: str) -> Complaint:
+    message = (
+        f"`{launch.path}` has over {MOST_SAID} findings of {code}, of which the first are said"
+    )
+    return Complaint(message, Place(launch.path, 1), severity="warning")
 
 
 def _release(launch: LaunchedJob, options: LintOptions, found: tuple[Finding, ...]) -> str:

@@ -72,7 +72,9 @@ class Unread:
     over_limit: bool = False
 
     @staticmethod
-    def because(error: Exception, path: str, line: int = 1, column: int = 1, what: str = "") -> "Unread":
+    def because(
+        error: Exception, path: str, line: int = 1, column: int = 1, what: str = ""
+    ) -> "Unread":
         """Of the error that a reader raised; `what` is said before a mistake in the file itself."""
         over = isinstance(error, OverLimit)
         return Unread(str(error) if over else f"{what}{error}", path, line, column, over_limit=over)

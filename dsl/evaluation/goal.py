@@ -59,7 +59,9 @@ def read_goal(
 
 
 def _too_many(clause: Clause) -> JobError:
-    message = f"the conditions of a goal have over {MOST_PARTS:,} names, numbers and operators up to here"
+    message = (
+        f"the conditions of a goal have over {MOST_PARTS:,} names, numbers and operators up to here"
+    )
     help = "say several values at once, as in `tp in {1, 2, 4}`, and leave out what others imply"
     return wrong(codes.TOO_LARGE, message, clause.condition.span, help)
 

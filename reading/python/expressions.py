@@ -103,7 +103,9 @@ def _chosen(node: ast.IfExp, frame: Frame) -> Placed:
     if test is not None:
         return value(node.body if test else node.orelse, frame)
     one, two = value(node.body, frame), value(node.orelse, frame)
-    return one if equal(one, two) else placed(Unknown("a test chooses it that is not decided"), node)
+    return (
+        one if equal(one, two) else placed(Unknown("a test chooses it that is not decided"), node)
+    )
 
 
 def _item(node: ast.Subscript, frame: Frame) -> Placed:

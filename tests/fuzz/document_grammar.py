@@ -23,7 +23,17 @@ KEYS = (
     "containers", "env", "command", "args", "name", "value", "resources", "limits", "nvidia.com/gpu", "replicas",
     "tasks", "deepspeed_config", "num_machines", "rope_scaling", "layer_types", "hidden_size", "n_layers",
 )  # fmt: skip
-WORDS = ("torchrun", "--nproc-per-node", "8", "pretrain_gpt.py", "--num-layers", "2", "sh", "-c", "$(N)")
+WORDS = (
+    "torchrun",
+    "--nproc-per-node",
+    "8",
+    "pretrain_gpt.py",
+    "--num-layers",
+    "2",
+    "sh",
+    "-c",
+    "$(N)",
+)
 #: What a reader knows its files by, at the top of a document.
 HEADS: dict[str, tuple[str, ...]] = {
     "config.yaml": (
@@ -129,7 +139,9 @@ class Grammar:
     def _pods(self) -> str:
         """A template of pods at one of the places where kinds of jobs have it, its parts aliased at times."""
         words = ", ".join(f"'{self.dice.choice(WORDS)}'" for _ in range(self.dice.randint(1, 6)))
-        container = f"&c {{command: [torchrun, {words}], env: {self._node(3)}, args: {self._node(4)}}}"
+        container = (
+            f"&c {{command: [torchrun, {words}], env: {self._node(3)}, args: {self._node(4)}}}"
+        )
         more = ", *c" * self.dice.choice((0, 1, 50))
         inner = f"{{containers: [{container}{more}], replicas: {self._scalar()}}}"
         template = f"{{replicas: 2, template: {{spec: {inner}}}}}"
@@ -147,7 +159,9 @@ class Grammar:
     def _toml(self, head: str) -> str:
         lines = [head]
         for _ in range(self.dice.randint(0, 12)):
-            name = ".".join(self.dice.choice(KEYS) for _ in range(self.dice.choice((1, 1, 2, 3, 40))))
+            name = ".".join(
+                self.dice.choice(KEYS) for _ in range(self.dice.choice((1, 1, 2, 3, 40)))
+            )
             name = name.replace("/", "-").replace("nvidia.com", "nvidia")
             line = self.dice.choice((f"[{name}]", f"[[{name}]]", f"{name} = {self._value('=')}"))
             lines += [line + "\n"] * self.dice.choice((1, 1, 1, 2))
@@ -164,7 +178,15 @@ class Grammar:
         self.left -= 1
         draw = self.dice.randrange(8)
         if draw > 4 or depth > 4 or self.left < 0:
-            plain = (*SCALARS[:12], "9" * 30, "9" * 101, "-" + "9" * 5_000, "2026-11-26", '"9"', '"auto"')
+            plain = (
+                *SCALARS[:12],
+                "9" * 30,
+                "9" * 101,
+                "-" + "9" * 5_000,
+                "2026-11-26",
+                '"9"',
+                '"auto"',
+            )
             return self.dice.choice(plain)
         if not self.dice.randrange(20):
             deep = self.dice.choice((31, 33, 101, 2_000))

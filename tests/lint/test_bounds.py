@@ -157,7 +157,9 @@ def test_files_that_a_script_names_have_a_limit_together(capsys: Captured) -> No
     for name in names:
         Path(name).write_text("#" * 3_900_000)
     found = [each for each in findings(capsys, "run.sh") if each["code"] == CODE]
-    assert len(found) == 1 and "all that is followed has over 33,554,432 bytes" in str(found[0]["message"])
+    assert len(found) == 1 and "all that is followed has over 33,554,432 bytes" in str(
+        found[0]["message"]
+    )
 
 
 @pytest.mark.parametrize("pattern", ["*a" * 12 + "b", "/".join(["**", "a"] * 12) + "/b"])
