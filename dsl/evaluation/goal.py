@@ -14,8 +14,8 @@ from .spellings import QUANTITIES as SPELLINGS
 
 #: The setting of a goal: a share of the first objective, at most MOST_WITHIN.
 WITHIN_KEY, MOST_WITHIN = "within", 0.2
-#: Names, numbers and operators of all conditions together: each is a constraint of every search, and a goal that
-#: nothing satisfies is searched once for each condition.
+#: Names, numbers and operators of all conditions together: each is a constraint of every search, and a goal
+#: that nothing satisfies is searched once for each condition.
 MOST_PARTS = 1_000
 #: Members of a range or set that count as one more.
 MEMBERS_OF_A_PART = 64
@@ -25,8 +25,8 @@ CLAUSES = ("maximize", "minimize", "require", "forbid", "prefer")
 def read_goal(
     clauses: list[Clause], settings: list[Setting], context: Context, report: Report
 ) -> Goal:
-    """All clauses in the order of the file; each broken one is reported and left out, and what comes after too
-    many conditions is. `settings` are those of `within`."""
+    """All clauses in the order of the file; each broken one is reported and left out, and what comes after
+    too many conditions is. `settings` are those of `within`."""
     within = WITHIN
     for place, setting in enumerate(settings):
         with report.catching():

@@ -1,7 +1,7 @@
 """One run over foreign files -> how much of them it may still read, and what it left out, by reason.
 
-Each file has limits of its own (documents.py, files.py). These hold for all files of a run together, so that a
-folder ends soon whatever it holds. A run that reaches one goes on with what it has.
+Each file has limits of its own (documents.py, files.py). These hold for all files of a run together, so that
+a folder ends soon whatever it holds. A run that reaches one goes on with what it has.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_SECONDS, SEARCH_SECONDS = 120.0, 60.0
 
 @dataclass
 class Visits:
-    """How many steps a walk may still take over what a text stands for, such as objects that hold each other."""
+    """How many steps a walk may take over what a text stands for, such as objects that hold each other."""
 
     most: int
     taken: int = 0

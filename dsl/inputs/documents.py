@@ -28,7 +28,7 @@ LONGEST_TOML = 256 * 1024
 LONGEST_YAML = 256 * 1024
 #: Lists in lists, tables in tables, and parts of one dotted key.
 DEEPEST = 32
-#: Characters of the longest Python, and its names, numbers and other words; a syntax tree takes a kilobyte for one.
+#: Characters of the longest Python, and its words; a syntax tree takes a kilobyte for a name.
 LONGEST_PYTHON, MOST_WORDS = 400_000, 100_000
 #: Expressions in expressions of Python, and values in values of JSON.
 DEEPEST_PYTHON = DEEPEST_JSON = 100

@@ -1,7 +1,7 @@
-"""Composed YAML -> refused where a walk over it would visit too much, or would not end; found without that walk.
+"""Composed YAML -> refused where a walk over it would visit too much, or would not end; without that walk.
 
-An alias is the node of its anchor, so that a text of a kilobyte may stand for 10^19 nodes, and a node may hold
-itself. Here each node is counted once, and its size is used again wherever an alias stands for it.
+An alias is the node of its anchor, so that a text of a kilobyte may stand for 10^19 nodes, and a node may
+hold itself. Here each node is counted once, and its size is used again wherever an alias stands for it.
 """
 
 from __future__ import annotations

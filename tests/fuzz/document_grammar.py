@@ -1,7 +1,7 @@
 """Documents drawn from grammars of YAML, TOML and JSON, which a reader of parc takes for its own.
 
-Anchors are aliased again and again, also from within, merged and repeated; tables and lists are deep, wide or
-empty, numbers long, keys written twice; one in six documents is cut, or has a part of itself in another place.
+Anchors are aliased again and again, also from within, merged and repeated; tables and lists are deep, wide
+or empty, numbers long, keys written twice; one in six documents is cut, or has a part of itself elsewhere.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from random import Random
 
 SCALARS = (
     "1", "0", "-1", "8", "64", "4096", "1.5", "1e999", ".nan", "-.inf", "true", "false", "null", "~", "auto",
-    "''", '""', '"a\\nb"', "'it''s'", "a b", "${N:8}", "$(X)", "bf16", "9" * 30, "9" * 101, "9" * 5_000, "0x10",
-    "2026-11-26", "é日本", "full",
+    "''", '""', '"a\\nb"', "'it''s'", "a b", "${N:8}", "$(X)", "bf16", "9" * 30, "9" * 101, "9" * 5_000,
+    "0x10", "2026-11-26", "é日本", "full",
 )  # fmt: skip
 #: Scalars that end a document, or most of them.
 ODD = ("- a", "a: b", "[", "|", ">", "!!python/object:os.system x", "&", "*none", "\t", "'")
 KEYS = (
-    "a", "b", "training", "model", "zero_optimization", "stage", "fp16", "bf16", "enabled", "optimizer", "params",
+    "a", "b", "training", "model", "zero_optimization", "stage", "fp16", "bf16", "enabled", "optimizer",
+    "params",
     "tensor_model_parallel_size", "num_layers", "trainer", "devices", "num_nodes", "spec", "template",
-    "containers", "env", "command", "args", "name", "value", "resources", "limits", "nvidia.com/gpu", "replicas",
+    "containers", "env", "command", "args", "name", "value", "resources", "limits", "nvidia.com/gpu",
+    "replicas",
     "tasks", "deepspeed_config", "num_machines", "rope_scaling", "layer_types", "hidden_size", "n_layers",
 )  # fmt: skip
 WORDS = (

@@ -1,11 +1,12 @@
 """A file, or a part of a folder, that is not judged: it is beyond a limit of what parc reads.
 
-Each file is read within bounds of its size, depth and digits, of what its aliases stand for and of the steps that it
-takes; and a run within bounds of folders, files, bytes and seconds. docs/lint.md has them. The rest is judged.
+Each file is read within bounds of its size, depth and digits, of what its aliases stand for and of the steps
+that it takes; and a run within bounds of folders, files, bytes and seconds. docs/lint.md has them. The rest
+is judged.
 
 Why:
-Launch files come from other people, and a text of a kilobyte may stand for more than any machine holds. What was
-not looked at is no file without findings.
+Launch files come from other people, and a text of a kilobyte may stand for more than any machine holds. What
+was not looked at is no file without findings.
 
 Bad:
 distributed_type: MULTI_GPU
