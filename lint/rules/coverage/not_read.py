@@ -26,6 +26,7 @@ two: [*one, *one]
 
 from collections.abc import Iterator
 
+from ....dsl.diagnostics import Severity
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
@@ -45,7 +46,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     help_text = "make it smaller, or leave it out: --exclude, or `exclude` in the settings"
     if launch.kind == LEFT_OUT:
         help_text = "lint its folders one by one, or leave some out with --exclude"
-    severity = "warning" if launch.facts else "error"
+    severity: Severity = "warning" if launch.facts else "error"
     for unread in launch.config.unread:
         if unread.over_limit:
             message = f"`{unread.path}` is not read in full: {unread.reason}"
