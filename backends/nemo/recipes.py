@@ -25,7 +25,7 @@ _TESTS = re.compile(r"^\s*(?:import|from)\s+(?:pytest|unittest)\b", re.MULTILINE
 #: Recipes of a module that are judged: each takes a look at the whole text.
 MOST_RECIPES = 32
 #: Attributes of all objects that a module makes, those of an object once for each that holds it.
-MOST_VISITS = 300_000
+MOST_VISITS = 60_000
 #: Functions that make a recipe, and what they call the trainer's shape.
 _RECIPE = re.compile(r"(?:^|_)recipe$")
 _DEGREES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
