@@ -3,7 +3,7 @@
 #   make demo        compile an example for every backend and print its plan
 #   make test        style, types and tests
 #   make bench       time the compiler on every example, and score its predictions and choices on published runs
-#   make fuzz        kill writers at each of their system calls, give all that reads or writes 100,000 hostile texts, and
+#   make fuzz        kill writers at each of their system calls, give all that reads or writes 200,000 hostile texts, and
 #                    the servers 13,000 edits and 10,800 requests
 #   make explain     solve again for what `parc explain` states of the examples and of 50 drawn jobs: all, or 30 s of each kind
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
@@ -48,14 +48,15 @@ bench: $(READY)
 	$(BIN)/python benchmarks/trials.py --docs
 
 # The same inputs each time: 2,700 for each of 22 kinds of files that are read and 23 tests of what is written, and
-# 600 jobs whose scripts bash runs; 450 sessions of an editor of 30 changes each; 10,800 requests to `parc serve`.
+# 600 jobs whose scripts bash runs; 100,000 documents of YAML, TOML and JSON; 450 sessions of an editor of 30 changes
+# each; 10,800 requests to `parc serve`.
 # 200 layouts are priced against the plan of each of 500 jobs.
 fuzz: $(READY)
 	PARC_NEVER_BEATS=all $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
 	    tests/compiler/search/test_estimate_never_beats_plan.py tests/compiler/search/test_plans_are_monotonic.py \
 	    tests/compiler/search/test_every_layout_priced.py
 	PARC_KILLS=all $(BIN)/python -m pytest tests/cli/test_killed_processes.py
-	PARC_FUZZ_INPUTS=2700 PARC_FUZZ_JOBS=50 $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
+	PARC_FUZZ_INPUTS=2700 PARC_FUZZ_DOCUMENTS=100000 PARC_FUZZ_JOBS=50 $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
 	    tests/fuzz tests/backends/languages/test_writers.py tests/backends/test_hostile_strings.py \
 	    tests/lsp/test_edited_texts.py
 

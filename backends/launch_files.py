@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from ..dsl.inputs.budget import Budget
 from ..reading import programs, sbatch_options
 from ..reading.bash.script import Folder, Script, no_folder, read_script, unreadable
 from ..reading.bash.values import Word, plain
@@ -28,13 +29,15 @@ def read_jobs(
     environment: Mapping[str, str] = _NOTHING,
     arguments: Sequence[str] = (),
     folder: Folder = no_folder,
+    budget: Budget | None = None,
 ) -> list[LaunchConfig]:
     """What each job in these files is: the texts by path belong together.
 
     `environment` are variables that are set when the scripts start, `arguments` their positional ones.
-    One config stands for one launched training command, or for one config file that nothing launches.
+    One config stands for one launched training command, or for one config file that nothing launches. A file
+    that is beyond the budget is left out.
     """
-    configs = config_files()
+    budget, configs = budget or Budget(), config_files()
     scripts = {
         path: read_script(
             path,
@@ -45,21 +48,22 @@ def read_jobs(
             folder=folder,
         )
         for path, text in texts.items()
-        if suffix(path) not in configs
+        if suffix(path) not in configs and budget.has_time(path)
     }
     followed = {path for name, script in scripts.items() for path in script.read if path != name}
     roots = {path: script for path, script in scripts.items() if path not in followed}
     found: list[LaunchConfig] = []
     for path, script in (roots or scripts).items():
-        found += _Reading(path, texts, folder, script).jobs()
+        if budget.goes_on(path):
+            found += budget.spent_on(_Reading(path, texts, folder, script).jobs())
     for path, text in texts.items():
-        if _is_yaml(path) and is_manifest(text):
-            found += _manifest(path, texts, environment, folder)
+        if _is_yaml(path) and budget.goes_on(path) and is_manifest(text):
+            found += budget.spent_on(_manifest(path, texts, environment, folder))
     linked = {path for config in found for path in config.texts}
     alone: list[LaunchConfig] = []
     for path, text in texts.items():
-        if path not in linked:
-            alone += _config(configs.get(suffix(path), ()), path, text, texts)
+        if path not in linked and suffix(path) in configs and budget.goes_on(path):
+            alone += budget.spent_on(_config(configs[suffix(path)], path, text, texts))
     # What another configuration names is part of that job.
     named = {path for config in alone if len(config.texts) > 1 for path in config.texts}
     return found + [
@@ -85,7 +89,7 @@ def _manifest(
     try:
         commands = read_manifest(path, text, environment=environment, texts=texts, folder=folder)
     except ValueError as error:
-        return [LaunchConfig(KUBERNETES, (), (Unread(str(error), path, 1),), texts={path: text})]
+        return [LaunchConfig(KUBERNETES, (), (Unread.because(error, path),), texts={path: text})]
     readings = [_Reading(path, texts, folder, each.script, each.pods) for each in commands]
     found = [job for each in readings for job in each.jobs()]
     named = [job for job in found if job.kind != KUBERNETES]
@@ -117,8 +121,8 @@ def _config(
 def _alone(
     config_file: ConfigFile, path: str, text: str, texts: Mapping[str, str]
 ) -> Iterator[LaunchConfig]:
-    if reason := unreadable(text):
-        yield LaunchConfig("unread", (), (Unread(reason, path, 1),), texts={path: text})
+    if reason := unreadable(path, text):
+        yield LaunchConfig("unread", (), (reason,), texts={path: text})
         return
     yield from config_file.jobs(path, text.replace("\r\n", "\n"), texts)
 

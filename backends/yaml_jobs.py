@@ -21,7 +21,7 @@ def yaml_job(
     try:
         scalars = yaml_scalars(path, text)
     except ValueError as error:
-        unread = (Unread(str(error), path, 1),)
+        unread = (Unread.because(error, path),)
     named = kind if isinstance(kind, str) else kind(scalars)
     found = tuple(facts(scalars)) if scalars else ()
     told = tuple(scalar.setting() for scalar in scalars.values())

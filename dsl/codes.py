@@ -55,7 +55,10 @@ CODES: dict[str, tuple[str, str]] = {
     SYNTAX: ("syntax", "the text does not follow the grammar"),
     UNREADABLE: ("unreadable", "a file is missing or cannot be read"),
     NOT_UTF8: ("not-utf8", "a file is not UTF-8 text"),
-    TOO_LARGE: ("too-large", "a file is too large, or an expression nests too deeply"),
+    TOO_LARGE: (
+        "too-large",
+        "a file is too large, an expression nests too deeply, or a goal has too many conditions",
+    ),
     EMPTY: ("empty", "a job file holds no blocks"),
     IMPORT_CYCLE: ("import-cycle", "files import each other in a circle"),
     UNKNOWN_BLOCK: ("unknown-block", "no block or clause has this name"),

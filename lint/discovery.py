@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..backends import readers
 from ..backends.launch_files import config_files
 from ..backends.reader import ConfigFile
-from ..dsl.inputs.files import first_bytes, is_pointer, text_of
+from ..dsl.inputs.budget import DEEPEST_FOLDERS, Budget
+from ..dsl.inputs.files import bytes_of, first_bytes, is_pointer
 from ..reading.kubernetes.manifest import is_manifest
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Bytes of a file in a folder by which it is recognised as a launch file.
 _SNIFFED_BYTES = 256 * 1024
+#: Bytes of a .gitignore; of its patterns, the runs of stars between two slashes, and how many have so many.
+_MOST_IGNORED, _MOST_STARS, _MOST_CUBES = 64 * 1024, 3, 20
 _SKIPPED_FOLDERS = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox"}
 _SCRIPTS = {
     "", ".sh", ".bash", ".zsh", ".ksh", ".slurm", ".sbatch", ".sl", ".sub", ".job", ".batch", ".pbs", ".qsub",
@@ -50,28 +55,63 @@ class Left:
         return bool(self.patterns) and _says(_spec(self.patterns), self.root, path) is True
 
 
-def within(folder: str, left: Left) -> Iterator[str]:
+def within(folder: str, left: Left, budget: Budget) -> Iterator[str]:
     """The launch files below a folder, in order of their names; links to folders are not followed."""
-    above = _above(Path(folder).absolute())
-    ignores: dict[str, list[Left]] = {}
-    for root, folders, names in os.walk(folder):
-        here = ignores[root] = [*ignores.get(os.path.dirname(root), above), *_own(Path(root))]
-        kept = (name for name in folders if name not in _SKIPPED_FOLDERS)
-        folders[:] = sorted(
-            each for each in kept if not _out(os.path.join(root, each, ""), here, left)
-        )
-        for name in sorted(names):
-            path = os.path.normpath(os.path.join(root, name))
-            if os.path.isfile(path) and not _out(path, here, left) and is_launch_file(path):
-                yield path
+    base = os.path.abspath(folder)
+    waiting = [(folder, base, 0, _above(Path(base)))]
+    while waiting:
+        root, place, depth, ignores = waiting.pop()
+        here = [*ignores, *_own(place)]
+        inner: list[tuple[str, str, int, list[Left]]] = []
+        for entry in _entries(root, budget):
+            path, whole = os.path.join(root, entry.name), os.path.join(place, entry.name)
+            if not budget.searches(path):
+                return
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name in _SKIPPED_FOLDERS or _out(path, whole + os.sep, here, left):
+                    continue
+                if depth == DEEPEST_FOLDERS:
+                    budget.leave(
+                        f"nested more than {DEEPEST_FOLDERS} folders deep", os.path.normpath(path)
+                    )
+                else:
+                    inner.append((path, whole, depth + 1, here))
+            elif _is_file(entry) and not _out(path, whole, here, left):
+                path = os.path.normpath(path)
+                if is_launch_file(path):
+                    yield path
+        waiting += reversed(inner)
 
 
-def _out(path: str, ignores: Iterable[Left], left: Left) -> bool:
-    """The file nearest to the path decides, and in it the last pattern, as in git."""
-    if left.out(path):
+def _entries(folder: str, budget: Budget) -> list[os.DirEntry[str]]:
+    """What is in a folder, in order of the names; one more than may be looked at of a larger one."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted(islice(found, max(budget.entries, 0) + 1), key=lambda entry: entry.name)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            budget.leave("a path that is longer than the system opens", folder)
+        return []
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def _out(path: str, whole: str, ignores: Sequence[Left], left: Left) -> bool:
+    """The file nearest to the path decides, and in it the last pattern, as in git; the whole path of a folder
+    ends with /."""
+    if left.out(path + os.sep if whole.endswith(os.sep) else path):
         return True
-    said = [_says(_spec(each.patterns), each.root, path) for each in ignores]
-    return next((one for one in reversed(said) if one is not None), False)
+    for each in reversed(ignores):
+        name = whole[len(os.path.join(each.root, "")) :].replace(os.sep, "/")
+        said = _spec(each.patterns).check_file(name).include
+        if said is not None:
+            return said
+    return False
 
 
 def _says(spec: GitIgnoreSpec, root: Path, path: str) -> bool | None:
@@ -85,9 +125,24 @@ def _says(spec: GitIgnoreSpec, root: Path, path: str) -> bool | None:
 
 @cache
 def _spec(patterns: tuple[str, ...]) -> GitIgnoreSpec:
+    """A pattern of more stars is left out, and so are others than the first few of the most: what is made of
+    it for a match takes a power of a name's length, one more for each star."""
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines(patterns)
+    stars = [_stars(each) for each in patterns]
+    cubes = accumulate(number == _MOST_STARS for number in stars)
+    kept = [
+        each
+        for each, number, cube in zip(patterns, stars, cubes, strict=True)
+        if number < _MOST_STARS or (number == _MOST_STARS and cube <= _MOST_CUBES)
+    ]
+    return GitIgnoreSpec.from_lines(kept)
+
+
+def _stars(pattern: str) -> int:
+    """The runs of stars between two slashes, or the parts that are `**`, whichever are more."""
+    parts = pattern.split("/")
+    return max(parts.count("**"), *(len(re.findall(r"\*+", part)) for part in parts))
 
 
 def _above(folder: Path) -> list[Left]:
@@ -96,18 +151,19 @@ def _above(folder: Path) -> list[Left]:
     if (folder / ".git").exists():
         return found
     for place in folder.parents:
-        found = [*_own(place), *found]
+        found = [*_own(str(place)), *found]
         if (place / ".git").exists():
             return found
     return []
 
 
-def _own(folder: Path) -> list[Left]:
+def _own(folder: str) -> list[Left]:
     try:
-        lines = text_of(folder / ".gitignore").splitlines()
+        data = bytes_of(os.path.join(folder, ".gitignore"), _MOST_IGNORED)
     except (OSError, ValueError):
         return []
-    return [Left(folder.absolute(), tuple(lines))]
+    lines = data.decode("utf-8-sig", errors="replace").splitlines()
+    return [Left(Path(folder), tuple(lines))]
 
 
 def is_launch_file(path: str) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..dsl.codes import NOT_UTF8, TOO_LARGE, UNREADABLE
 from ..dsl.diagnostics import Diagnostic, JobError
+from ..dsl.inputs.budget import Budget
 from ..dsl.inputs.files import Binary, NotReadable, TooLarge, reason_of, text_of
 from .discovery import Left, is_launch_file, within
 
@@ -19,17 +20,22 @@ class Texts:
 
 
 def read_texts(
-    paths: Iterable[str | os.PathLike[str]], skip_others: bool = False, left: Left | None = None
+    paths: Iterable[str | os.PathLike[str]],
+    skip_others: bool = False,
+    left: Left | None = None,
+    budget: Budget | None = None,
 ) -> Texts:
     """Every file named, or of those what looks like a launch file; in folders always only these.
 
-    What is `left` out is not looked for in folders, nor among named files where others are skipped.
+    What is `left` out is not looked for in folders, nor among named files where others are skipped. A file of
+    a folder that cannot be read, and what is beyond the budget, is left out there.
     """
-    left = left or Left()
+    left, budget = left or Left(), budget or Budget()
     texts: dict[str, str] = {}
     complaints: list[Diagnostic] = []
     for path in (os.path.normpath(os.fspath(given)) for given in paths):
-        for name in within(path, left) if os.path.isdir(path) else [path]:
+        in_folder = os.path.isdir(path)
+        for name in within(path, left, budget) if in_folder else [path]:
             if (
                 skip_others
                 and os.path.isfile(name)
@@ -37,9 +43,16 @@ def read_texts(
             ):
                 continue
             try:
-                texts[name] = _text(name)
+                text = _text(name)
             except JobError as error:
-                complaints += error.diagnostics
+                if in_folder:
+                    budget.leave(error.diagnostics[0].message, name)
+                else:
+                    complaints += error.diagnostics
+                continue
+            if name not in texts and not budget.takes(name, text):
+                return Texts(texts, tuple(complaints))
+            texts[name] = text
     return Texts(texts, tuple(complaints))
 
 

@@ -9,6 +9,7 @@ from ..backends.release_check import written_release
 from ..compiler.codes import current
 from ..dsl.diagnostics import Diagnostic, Note, Severity
 from ..dsl.hardware import Cluster
+from ..dsl.inputs.budget import Budget
 from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
@@ -17,12 +18,14 @@ from .accepted.swept import softened
 from .facts.launched_job import HasFolder, LaunchedJob, ReadFile, no_files, no_folders
 from .facts.release import dated
 from .facts.stated import meant_stage
-from .finding import Complaint, Finding, Skipped
+from .finding import Complaint, Finding, Place, Skipped
 from .one_cause import once
 from .record import capped
 from .rule import Rule
-from .rules import RULES, UNKNOWN_FACT, UNUSED_IGNORE
+from .rules import NOT_READ, RULES, UNKNOWN_FACT, UNUSED_IGNORE
 
+#: Findings of one rule in one job.
+MOST_SAID = 250
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 
@@ -78,13 +81,20 @@ class Judged:
         return sum(not isinstance(fact.value, Unknown) for fact in self.config.facts)
 
 
-def judge(configs: Iterable[LaunchConfig], options: LintOptions) -> list[Judged]:
-    """Every job's findings, in the order of the files and lines; what jobs share is said of the first."""
-    judged = [_judge(config, options) for config in configs]
+def judge(
+    configs: Iterable[LaunchConfig], options: LintOptions, budget: Budget | None = None
+) -> list[Judged]:
+    """Every job's findings, in the order of the files and lines; what jobs share is said of the first. A job
+    that is beyond the budget is not judged."""
+    judged = [_judge(config, options) for config in configs if _within(config, budget)]
     rounds = softened([(each.config, each.findings) for each in judged])
     judged = [replace(each, findings=own) for each, own in zip(judged, rounds, strict=True)]
     kept = once([(each.path, each.findings) for each in judged])
     return [replace(each, findings=own) for each, own in zip(judged, kept, strict=True)]
+
+
+def _within(config: LaunchConfig, budget: Budget | None) -> bool:
+    return budget is None or budget.has_time(next(iter(config.texts), ""))
 
 
 def findings(judged: Iterable[Judged]) -> list[Finding]:
@@ -112,7 +122,10 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     for rule in RULES:
         if not _wanted(rule, options) or (rule.training and not launch.may_train):
             continue
-        for outcome in rule.check(launch):
+        for number, outcome in enumerate(rule.check(launch)):
+            if number == MOST_SAID:
+                kept.append(_finding(launch, NOT_READ, _too_often(launch, rule.code), options))
+                break
             if isinstance(outcome, Skipped):
                 skipped[rule.code] = skipped.get(rule.code, frozenset()) | outcome.facts
                 continue
@@ -120,10 +133,23 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
             if not ignores.hide(found) and not _ignored_in_file(rule, found, options):
                 kept.append(found)
     if _wanted(UNUSED_IGNORE, options):
-        unused = (each for each in ignores.unused() if not _unselected(each, options))
-        kept += [_finding(launch, UNUSED_IGNORE, each.complaint(), options) for each in unused]
+        unused = [each for each in ignores.unused() if not _unselected(each, options)]
+        if len(unused) > MOST_SAID:
+            complaint = _too_often(launch, UNUSED_IGNORE.code)
+            kept.append(_finding(launch, NOT_READ, complaint, options))
+        kept += [
+            _finding(launch, UNUSED_IGNORE, each.complaint(), options)
+            for each in unused[:MOST_SAID]
+        ]
     findings = tuple(sorted(dict.fromkeys(kept), key=_order))
     return Judged(config, findings, skipped, _release(launch, options, findings))
+
+
+def _too_often(launch: LaunchedJob, code: str) -> Complaint:
+    message = (
+        f"`{launch.path}` has over {MOST_SAID} findings of {code}, of which the first are said"
+    )
+    return Complaint(message, Place(launch.path, 1), severity="warning")
 
 
 def _release(launch: LaunchedJob, options: LintOptions, found: tuple[Finding, ...]) -> str:
@@ -142,6 +168,8 @@ def _written(config: LaunchConfig) -> dict[str, str]:
 
 
 def _wanted(rule: Rule, options: LintOptions) -> bool:
+    if rule.of_reading:
+        return not _named(rule, options.ignore)
     if _named(rule, options.ignore) or (options.rules and rule.since > options.rules):
         return False
     if rule.asked and not (options.require_complete and rule is UNKNOWN_FACT):

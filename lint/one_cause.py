@@ -1,5 +1,6 @@
 """Findings of several jobs -> each cause once: what a shared file holds is not said again for every job."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,11 +28,12 @@ def once(jobs: Sequence[tuple[str, Sequence[Finding]]]) -> list[tuple[Finding, .
 
 def _causes(findings: Sequence[Finding]) -> list[_Cause]:
     causes: list[_Cause] = []
+    before: Counter[tuple[str, str, int, int]] = Counter()
     for found in findings:
         span = found.diagnostic.span
         place = (span.source.name, span.start, span.end) if span else (found.path, 0, 0)
-        before = sum(cause[:4] == (found.code, *place) for cause in causes)
-        causes.append((found.code, *place, before))
+        causes.append((found.code, *place, before[found.code, *place]))
+        before[found.code, *place] += 1
     return causes
 
 

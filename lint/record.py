@@ -84,6 +84,8 @@ def default_level(rule: Rule) -> Severity:
 
 def judged_text(rule: Rule) -> str:
     """What the record of a rule is and does, as a sentence: for its page and its entry in the list."""
+    if rule.of_reading:
+        return f"Said as {_AN[rule.severity]}: it is about what parc reads, and needs no record."
     if rule.of_job or rule.asked:
         return f"Said as {_AN[rule.severity]}: no file is judged by it unasked."
     level, own = default_level(rule), _AN[rule.severity]
@@ -92,8 +94,8 @@ def judged_text(rule: Rule) -> str:
 
 
 def capped(rule: Rule, severity: Severity, case: str = "") -> Severity:
-    """A level, or the rule's highest where it is above that. What a rule says of the user's own job, and what
-    runs only when it is asked for, is judged by no draw."""
-    if rule.of_job or rule.asked:
+    """A level, or the rule's highest where it is above that. What a rule says of the user's own job or of
+    parc's reading, and what runs only when it is asked for, is judged by no draw."""
+    if rule.of_job or rule.asked or rule.of_reading:
         return severity
     return min(severity, record_of(rule, case).level, key=_ORDER.index)

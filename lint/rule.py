@@ -29,7 +29,8 @@ class Rule:
     `options` are those of `parc lint` without which the examples are not judged. `asked` rules run only when
     they are selected by name. `since` is the dated set of rules in which it first spoke, a year and a month.
     `training` rules judge programs that train, and no evaluation or conversion. What `release_bound` rules
-    say depends on the release of the framework, what those `of_job` say on the job that the user gives.
+    say depends on the release of the framework, what those `of_job` say on the job that the user gives, what
+    those `of_reading` say on parc alone: they speak unless they are ignored by name.
     """
 
     code: str
@@ -46,6 +47,7 @@ class Rule:
     training: bool = False
     release_bound: bool = False
     of_job: bool = False
+    of_reading: bool = False
 
     @property
     def page(self) -> dict[str, str]:
@@ -87,4 +89,5 @@ def rule_of(module: ModuleType) -> Rule:
         training=getattr(module, "TRAINING", False),
         release_bound=getattr(module, "RELEASE_BOUND", False),
         of_job=getattr(module, "OF_JOB", False),
+        of_reading=getattr(module, "OF_READING", False),
     )

@@ -1,17 +1,19 @@
 """Paths -> judged jobs: read the texts, let the backends read the jobs, let the rules judge them."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..backends.launch_files import read_jobs
 from ..dsl.diagnostics import JobError
+from ..dsl.inputs.budget import Budget
 from ..dsl.inputs.files import current_folder
 from ..reading.facts import LaunchConfig, Unread
 from ..reading.files import NamedFolders
 from .files import read_texts
 from .judging import Judged, LintOptions, judge
+from .rules.coverage.not_read import LEFT_OUT
 
 
 def lint_paths(
@@ -21,10 +23,12 @@ def lint_paths(
     arguments: Sequence[str] = (),
 ) -> list[Judged]:
     """The jobs at one path or at several. Raises `JobError` for paths that cannot be read."""
-    texts = read_texts([paths] if isinstance(paths, str | os.PathLike) else paths)
+    budget = Budget()
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    texts = read_texts(given, budget=budget)
     if texts.unreadable:
         raise JobError(texts.unreadable)
-    return lint_texts(texts.texts, options, environment, arguments)
+    return lint_texts(texts.texts, options, environment, arguments, budget)
 
 
 def lint_texts(
@@ -32,21 +36,40 @@ def lint_texts(
     options: LintOptions,
     environment: Mapping[str, str],
     arguments: Sequence[str] = (),
+    budget: Budget | None = None,
 ) -> list[Judged]:
-    """Also files that the scripts name are followed, within `named_folders`."""
+    """Also files that the scripts name are followed, within `named_folders`. What is beyond the budget is
+    left out, and the last job stands for it."""
+    budget = budget or Budget()
     folders = NamedFolders(current_folder(), named_folders(texts))
     given = replace(
         options, arguments=tuple(arguments), has_folder=folders.has_folder, read=folders
     )
-    return judge(read_configs(texts, environment, arguments), given)
+    judged = judge(read_configs(texts, environment, arguments, budget), given, budget)
+    return [*judged, *judge(_left_out(budget), given)]
+
+
+def _left_out(budget: Budget) -> Iterator[LaunchConfig]:
+    """What a run does not look at, as a job of which nothing is known."""
+    unread = tuple(Unread(told, name, 1, over_limit=True) for name, told in budget.told())
+    if unread:
+        yield LaunchConfig(LEFT_OUT, (), unread, texts={each.path: "" for each in unread})
 
 
 def read_configs(
-    texts: Mapping[str, str], environment: Mapping[str, str], arguments: Sequence[str] = ()
+    texts: Mapping[str, str],
+    environment: Mapping[str, str],
+    arguments: Sequence[str] = (),
+    budget: Budget | None = None,
 ) -> list[LaunchConfig]:
     """The jobs in these files, each with the text of every file that a fact comes from."""
     folder = NamedFolders(current_folder(), named_folders(texts))
-    configs = read_jobs(texts, environment=environment, arguments=arguments, folder=folder)
+    budget = budget or Budget()
+    configs = read_jobs(
+        texts, environment=environment, arguments=arguments, folder=folder, budget=budget
+    )
+    for path in folder.beyond:
+        budget.leave(folder.refused[path], path)
     refused = tuple(Unread(reason, path, 1) for path, reason in folder.refused.items())
     return [_completed(config, texts, refused) for config in configs]
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..dsl.inputs.files import OverLimit
+
 Value = bool | int | float | str
 
 
@@ -58,7 +60,8 @@ class Setting:
 @dataclass(frozen=True)
 class Unread:
     """Something that a reader met and could not follow, and why; `missing` where a file is not there,
-    `sourced` where a script sources that file, which may set variables."""
+    `sourced` where a script sources that file, which may set variables. `over_limit` where the reader goes no
+    further, whatever is written there."""
 
     reason: str
     path: str
@@ -66,6 +69,15 @@ class Unread:
     column: int = 1
     missing: bool = False
     sourced: bool = False
+    over_limit: bool = False
+
+    @staticmethod
+    def because(
+        error: Exception, path: str, line: int = 1, column: int = 1, what: str = ""
+    ) -> "Unread":
+        """Of the error that a reader raised; `what` is said before a mistake in the file itself."""
+        over = isinstance(error, OverLimit)
+        return Unread(str(error) if over else f"{what}{error}", path, line, column, over_limit=over)
 
 
 @dataclass(frozen=True)

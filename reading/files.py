@@ -2,11 +2,13 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..dsl.inputs.files import reason_of, text_of
+from ..dsl.inputs.budget import MOST_FOLLOWED
+from ..dsl.inputs.files import OverLimit, reason_of, text_of
 from .submitters import made_before
 
 #: Most pages of a folder that are looked at.
@@ -15,7 +17,8 @@ _MOST_PAGES = 50
 
 @dataclass
 class NamedFolders:
-    """Gives the texts of files below some folders, links resolved; `refused` says why others are not read.
+    """Gives the texts of files below some folders, links resolved; `refused` says why others are not read,
+    of which those `beyond` exceed a limit. `bytes` are those of all texts that are still followed.
 
     Paths that are not absolute start at `start`. A call returns None for what is not there, lies outside of
     `roots` (`start` unless given), or is refused.
@@ -24,6 +27,8 @@ class NamedFolders:
     start: Path
     roots: Sequence[Path] = ()
     refused: dict[str, str] = field(default_factory=dict)
+    beyond: list[str] = field(default_factory=list)
+    bytes: int = MOST_FOLLOWED
     _found: dict[str, str | None] = field(default_factory=dict, repr=False)
 
     def __call__(self, path: str) -> str | None:
@@ -70,9 +75,15 @@ class NamedFolders:
             if not any(_within(target, root) for root in self.roots or (self.start,)):
                 self.refused[path] = "it lies outside of the folders that were named"
                 return None
-            return text_of(target)
+            text = text_of(target)
+            self.bytes -= sys.getsizeof(text)
+            if self.bytes < 0:
+                raise OverLimit(f"all that is followed has over {MOST_FOLLOWED:,} bytes")
+            return text
         except (OSError, ValueError) as error:
             self.refused[path] = reason_of(error)
+            if isinstance(error, OverLimit):
+                self.beyond.append(path)
             return None
 
 

@@ -14,8 +14,6 @@ from .facts import Setting, Unknown, Value
 if TYPE_CHECKING:
     from yaml import Node
 
-#: Tables in tables that are followed, and settings that are read; recursive aliases end there.
-DEEPEST, MOST = 20, 10_000
 #: Words of YAML 1.1, as PyYAML has them, and of 1.2.
 _TRUE, _FALSE = frozenset({"true", "yes", "on"}), frozenset({"false", "no", "off"})
 _NULL = frozenset({"", "~", "null"})
@@ -77,16 +75,11 @@ def placed_scalars(source: PlacedText) -> Mapping[str, Scalar]:
 
 
 def scalars_of(source: PlacedText, node: Node) -> dict[str, Scalar]:
-    """Every value below a node of a text. Raises `ValueError` for too many."""
-    found: dict[str, Scalar] = {}
-    for scalar in _scalars(source, "", node, DEEPEST):
-        found[scalar.name] = scalar
-        if len(found) > MOST:
-            raise ValueError(f"it has over {MOST:,} values")
-    return found
+    """Every value below a node of a text, as many as its documents may have."""
+    return {scalar.name: scalar for scalar in _scalars(source, "", node)}
 
 
-def _scalars(source: PlacedText, name: str, node: Node, deepest: int) -> Iterator[Scalar]:
+def _scalars(source: PlacedText, name: str, node: Node) -> Iterator[Scalar]:
     from yaml import ScalarNode
 
     if isinstance(node, ScalarNode):
@@ -94,9 +87,9 @@ def _scalars(source: PlacedText, name: str, node: Node, deepest: int) -> Iterato
         yield Scalar(
             name, node.value, quoted, *place_of(source, node), _unknown(source, node.value)
         )
-    elif deepest:
-        for key, value in members(node):
-            yield from _scalars(source, f"{name}.{key}" if name else key, value, deepest - 1)
+        return
+    for key, value in members(node):
+        yield from _scalars(source, f"{name}.{key}" if name else key, value)
 
 
 def place_of(source: PlacedText, node: Node) -> tuple[str, int, int]:

@@ -15,6 +15,9 @@ from .yaml_settings import members, place_of
 if TYPE_CHECKING:
     from yaml import Node
 
+#: Characters between two parts of a scalar, such as an indentation and line ends.
+FARTHEST = 1_000
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -64,10 +67,15 @@ def _pieces(source: PlacedText, node: Node) -> Iterator[Piece]:
     """The lines of a scalar where they stand; a line that is folded or quoted word by word."""
     at, end = node.start_mark.index, node.end_mark.index
     for line in str(node.value).splitlines(keepends=True):
-        found = source.text.find(line.rstrip("\n"), at, end)
+        found = _find(source.text, line.rstrip("\n"), at, end)
         parts = [line] if found >= 0 else re.findall(r"\s+|\S+", line)
         for part in parts:
-            found = source.text.find(part.rstrip("\n"), at, end) if part.strip() else at
+            found = _find(source.text, part.rstrip("\n"), at, end) if part.strip() else at
             at = max(at, found)
             yield Piece(part, *source.place(min(at, len(source.text) - 1)))
             at += len(part.rstrip("\n")) if found >= 0 and part.strip() else 0
+
+
+def _find(text: str, part: str, start: int, end: int) -> int:
+    """Where a part of a scalar is next, -1 where it is written in another way or stands far behind."""
+    return text.find(part, start, min(end, start + len(part) + FARTHEST))

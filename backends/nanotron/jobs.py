@@ -72,7 +72,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
     try:
         scalars = placed_scalars(found.source)
     except ValueError as error:
-        return LaunchConfig("nanotron-bash", (), (Unread(str(error), found.path, 1),))
+        return LaunchConfig("nanotron-bash", (), (Unread.because(error, found.path),))
     files = {} if found.text is None else {found.path: found.text}
     told = tuple(scalar.setting() for scalar in scalars.values())
     return LaunchConfig(

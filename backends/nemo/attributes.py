@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ...dsl.inputs.budget import Visits
 from ...reading.facts import Unknown
 from ...reading.python.values import Function, Placed, PythonValue, Symbol, Tree
 from ...reading.yaml_settings import Scalar
 
 #: Objects in objects that are followed.
 DEEPEST = 12
+#: Characters of a name that counts as two.
+LONG_NAME = 50
 #: What recipes' functions call the trainer's shape and degrees (nemo/collections/llm/recipes).
 _SHAPE = {
     "num_nodes": "trainer.num_nodes",
@@ -50,16 +53,20 @@ class Attribute:
         return self.name.rpartition(".")[2]
 
 
-def attributes(tree: Tree) -> Iterator[Attribute]:
-    """Every attribute below an object; what a function was given counts only where nothing else says it."""
-    every = [*_below(tree, "trainer." if tree.head == "Trainer" else "", DEEPEST)]
+def attributes(tree: Tree, visits: Visits) -> Iterator[Attribute]:
+    """Every attribute below an object; what a function was given counts only where nothing else says it.
+
+    An object that several others hold is visited for each of them. Raises `OverLimit`.
+    """
+    every = [*_below(tree, "trainer." if tree.head == "Trainer" else "", DEEPEST, visits)]
     said = {each.last for each in every if not each.argument}
     yield from (each for each in every if not (each.argument and each.last in said))
 
 
-def _below(tree: Tree, prefix: str, deepest: int) -> Iterator[Attribute]:
+def _below(tree: Tree, prefix: str, deepest: int, visits: Visits) -> Iterator[Attribute]:
     if not deepest:
         return
+    visits.spend(1 + len(tree.values) * (1 + len(prefix) // LONG_NAME))
     own = DEFAULTS.get(tree.head, {}) if tree.rest is None else {}
     for name, default in own.items():
         if name not in tree.values:
@@ -67,7 +74,7 @@ def _below(tree: Tree, prefix: str, deepest: int) -> Iterator[Attribute]:
     for name, placed in tree.values.items():
         given = bool(tree.head) and tree.rest is not None and name not in tree.assigned
         if isinstance(placed.value, Tree):
-            yield from _below(placed.value, f"{prefix}{name}.", deepest - 1)
+            yield from _below(placed.value, f"{prefix}{name}.", deepest - 1, visits)
         elif given:
             yield Attribute(_SHAPE.get(name, f"{prefix}{name}"), placed, argument=True)
         else:

@@ -70,8 +70,8 @@ def _of(placed: Placed) -> Value | Unknown | None:
         case Unknown() as unknown:
             return unknown
         case list() as items:
-            found = [answer for each in items if (answer := _of(each)) is not None]
-            return found[0] if found else None
+            alone = (each for each in items if not isinstance(each.value, list))
+            return next((answer for each in alone if (answer := _of(each)) is not None), None)
         case Tree() as tree:
             return _of_tree(tree)
     return None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ...dsl.inputs.budget import Visits
 from ...reading.facts import Fact, LaunchConfig, Setting, Unknown, Unread
 from ...reading.python.module import Made, made_by
 from ...reading.python.values import Tree
@@ -23,6 +24,8 @@ _TELLING = re.compile(
 _TESTS = re.compile(r"^[^\S\n]*(?:import|from)\s+(?:pytest|unittest)\b", re.MULTILINE)
 #: Recipes of a module that are judged: each takes a look at the whole text.
 MOST_RECIPES = 32
+#: Attributes of all objects that a module makes, those of an object once for each that holds it.
+MOST_VISITS = 60_000
 #: Functions that make a recipe, and what they call the trainer's shape.
 _RECIPE = re.compile(r"(?:^|_)recipe$")
 _DEGREES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
@@ -43,15 +46,17 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
         return
     kind = BRIDGE if _BRIDGE.search(text) else NEMO
     try:
-        made = list(made_by(text))
+        recipes = list(_recipes(list(made_by(text)), Visits(MOST_VISITS)))
     except (SyntaxError, ValueError) as error:
-        unread = (Unread(f"it is no Python that is followed: {error}", path, 1),)
+        unread = (Unread.because(error, path, what="it is no Python that is followed: "),)
         yield LaunchConfig(kind, (), unread, texts={path: text})
         return
     seen: set[tuple[Fact, ...]] = set()
-    for recipe in _recipes(made):
+    for recipe in recipes:
         if len(seen) == MOST_RECIPES:
-            unread = (Unread(f"only its first {MOST_RECIPES} recipes are read", path, 1),)
+            unread = (
+                Unread(f"only its first {MOST_RECIPES} recipes are read", path, 1, over_limit=True),
+            )
             yield LaunchConfig(kind, (), unread, texts={path: text})
             return
         found = tuple(facts(path, recipe.tree, recipe.attributes))
@@ -77,16 +82,16 @@ class Recipe:
         return any(each.last in names for each in self.attributes)
 
 
-def _recipes(made: list[Made]) -> Iterator[Recipe]:
+def _recipes(made: list[Made], visits: Visits) -> Iterator[Recipe]:
     """Those of the program; where it makes none, those that functions return for their defaults.
 
     A function that another one calls is a recipe of its own where what it returns has degrees and a batch.
     """
-    program = list(_whole(made[0]))
+    program = list(_whole(made[0], visits))
     if program:
         yield from program
         return
-    by_name = {each.name: list(_whole(each)) for each in made[1:]}
+    by_name = {each.name: list(_whole(each, visits)) for each in made[1:]}
     public = {name: found for name, found in by_name.items() if not name.startswith("_")}
     by_name = public if any(public.values()) else by_name
     parts = {name for each in made[1:] if by_name.get(each.name) for name in each.calls}
@@ -96,18 +101,22 @@ def _recipes(made: list[Made]) -> Iterator[Recipe]:
                 yield recipe
 
 
-def _whole(made: Made) -> Iterator[Recipe]:
+def _whole(made: Made, visits: Visits) -> Iterator[Recipe]:
     """The objects that say how to train, without those that others hold; and only those that have degrees and
     a batch, where there are such, as the others are parts that were replaced."""
-    found = {id(tree): _recipe(made.name, tree) for tree in made.trees}
+    found = {id(tree): _recipe(made.name, tree, visits) for tree in made.trees}
     telling = [each for each in found.values() if each is not None]
-    held = {id(below) for each in telling for below in each.tree.below() if below is not each.tree}
+    held: set[int] = set()
+    for each in telling:
+        for below in each.tree.below():
+            visits.spend()
+            held |= {id(below)} if below is not each.tree else set()
     outer = [each for each in telling if id(each.tree) not in held]
     yield from [each for each in outer if each.complete] or outer
 
 
-def _recipe(name: str, tree: Tree) -> Recipe | None:
-    recipe = Recipe(name, tree, tuple(attributes(tree)))
+def _recipe(name: str, tree: Tree, visits: Visits) -> Recipe | None:
+    recipe = Recipe(name, tree, tuple(attributes(tree, visits)))
     shaped = _RECIPE.search(tree.head) and recipe.says(("num_nodes", "devices"))
     return recipe if shaped or recipe.says(_DEGREES) else None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.inputs.budget import Budget
 from parc.dsl.inputs.files import MOST_BYTES, current_folder, first_bytes
 from parc.lint.finding import LEVELS
 
@@ -51,17 +52,18 @@ def _judged(arguments: Namespace, config: ProjectSettings) -> list[Judged]:
     from parc.lint.accepted.said import said
     from parc.lint.run import lint_texts
 
-    options = _options(arguments, config)
-    texts = _texts(arguments, config)
-    if not texts and not arguments.skip_others:
+    options, budget = _options(arguments, config), Budget()
+    texts = _texts(arguments, config, budget)
+    if not texts and not arguments.skip_others and not budget.left_out:
         message = f"no launch file in {', '.join(f'`{path}`' for path in arguments.paths)}"
         help_text = "name the files; folders are searched for what starts or configures training"
         raise JobError([Diagnostic(codes.NO_FILES, message, help=help_text)])
     environment = {**config.environment, **dict(arguments.env)}
-    return said(lint_texts(texts, options, environment, tuple(arguments.script)), options)
+    judged = lint_texts(texts, options, environment, tuple(arguments.script), budget)
+    return said(judged, options)
 
 
-def _texts(arguments: Namespace, config: ProjectSettings) -> dict[str, str]:
+def _texts(arguments: Namespace, config: ProjectSettings, budget: Budget) -> dict[str, str]:
     """What is to be judged, by name: files, those in folders, and standard input, where it is - ."""
     from parc.lint.discovery import Left
     from parc.lint.files import read_texts
@@ -69,7 +71,7 @@ def _texts(arguments: Namespace, config: ProjectSettings) -> dict[str, str]:
     given = Left(patterns=tuple(arguments.exclude))
     left = Left(config.folder, config.exclude) if not arguments.exclude else given
     paths = [path for path in arguments.paths if path != STANDARD_INPUT]
-    found = read_texts(paths, arguments.skip_others, left)
+    found = read_texts(paths, arguments.skip_others, left, budget)
     if found.unreadable:
         raise JobError(found.unreadable)
     if paths != arguments.paths:

@@ -2,10 +2,10 @@
 
 from .. import codes
 from ..diagnostics import JobError, replaced, suggested
-from ..expression import COUNTED, QUANTITIES
+from ..expression import COUNTED, QUANTITIES, Call, Expression, Member
 from ..job import WITHIN, Constraint, Goal, Objective
 from ..report import Report, wrong
-from ..syntax.tree import Clause, Comparison, Identifier, Node, Setting
+from ..syntax.tree import Clause, Comparison, Identifier, Node, Setting, size
 from ..units import Measure
 from .condition import Context, as_written, condition
 from .evaluate import evaluate
@@ -14,14 +14,19 @@ from .spellings import QUANTITIES as SPELLINGS
 
 #: The setting of a goal: a share of the first objective, at most MOST_WITHIN.
 WITHIN_KEY, MOST_WITHIN = "within", 0.2
+#: Names, numbers and operators of all conditions together: each is a constraint of every search, and a goal
+#: that nothing satisfies is searched once for each condition.
+MOST_PARTS = 1_000
+#: Members of a range or set that count as one more.
+MEMBERS_OF_A_PART = 64
 CLAUSES = ("maximize", "minimize", "require", "forbid", "prefer")
 
 
 def read_goal(
     clauses: list[Clause], settings: list[Setting], context: Context, report: Report
 ) -> Goal:
-    """All clauses in the order of the file; each broken one is reported and left out. `settings` are those of
-    `within`."""
+    """All clauses in the order of the file; each broken one is reported and left out, and what comes after
+    too many conditions is. `settings` are those of `within`."""
     within = WITHIN
     for place, setting in enumerate(settings):
         with report.catching():
@@ -31,7 +36,10 @@ def read_goal(
             within = _within(setting, context)
     objectives: list[Objective] = []
     constraints: list[Constraint] = []
+    parts = 0
     for clause in clauses:
+        if parts > MOST_PARTS:
+            break
         with report.catching():
             match clause.keyword.name:
                 case "maximize" | "minimize" as direction:
@@ -39,12 +47,36 @@ def read_goal(
                     objectives.append(Objective(direction, quantity, clause.condition.span))
                 case "require" | "forbid" | "prefer" as kind:
                     expression = condition(clause.condition, context)
+                    parts += size(clause.condition) + _members(expression) // MEMBERS_OF_A_PART
+                    if parts > MOST_PARTS:
+                        raise _too_many(clause)
                     reason = clause.reason.value if clause.reason else None
                     span = clause.condition.span
                     constraints.append(Constraint(kind, expression, span, reason))
                 case _:
                     raise _unknown_clause(clause)
     return Goal(tuple(objectives), tuple(constraints), within)
+
+
+def _too_many(clause: Clause) -> JobError:
+    message = (
+        f"the conditions of a goal have over {MOST_PARTS:,} names, numbers and operators up to here"
+    )
+    help = "say several values at once, as in `tp in {1, 2, 4}`, and leave out what others imply"
+    return wrong(codes.TOO_LARGE, message, clause.condition.span, help)
+
+
+def _members(expression: Expression) -> int:
+    """The values that ranges and sets of an expression list."""
+    waiting, count = [expression], 0
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, Call):
+            waiting += current.args
+        elif isinstance(current, Member):
+            waiting.append(current.item)
+            count += len(current.values)
+    return count
 
 
 def _within(setting: Setting, context: Context) -> float:

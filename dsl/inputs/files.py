@@ -25,7 +25,11 @@ class NotReadable(ValueError):
     """Why a file that is there is not read, such as `it is no regular file`."""
 
 
-class TooLarge(NotReadable):
+class OverLimit(NotReadable):
+    """A file or text that is past a limit of what is read: its size, depth, digits, or what it expands to."""
+
+
+class TooLarge(OverLimit):
     """A file of more bytes than are read."""
 
     def __init__(self, size: int, most: int) -> None:

@@ -196,6 +196,15 @@ def names_in(node: Node) -> list[Identifier]:
     return found
 
 
+def size(node: Node) -> int:
+    """How many names, numbers and operators are in an expression, without recursion."""
+    waiting, count = [node], 0
+    while waiting:
+        waiting.extend(children(waiting.pop()))
+        count += 1
+    return count
+
+
 def depth(node: Node) -> int:
     """How deep an expression nests, without recursion."""
     deepest = 0

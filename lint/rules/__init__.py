@@ -44,4 +44,5 @@ RULES = tuple(
     )
 )
 UNKNOWN_FACT = next(rule for rule in RULES if rule.module is coverage.unknown_fact)
+NOT_READ = next(rule for rule in RULES if rule.module is coverage.not_read)
 UNUSED_IGNORE = next(rule for rule in RULES if rule.module is coverage.unused_ignore)

@@ -53,8 +53,8 @@ def read_script(
     folder: Folder = no_folder,
 ) -> Script:
     """Follow a script from its first line to its last; `texts` are files given with it, by path."""
-    if reason := unreadable(text):
-        return Script((), {}, (Unread(reason, path, 1),), {}, ())
+    if reason := unreadable(path, text):
+        return Script((), {}, (reason,), {}, ())
     text = unix_lines(text)
     given: dict[str, str | Unknown] = dict(environment or {})
     find = _finder(texts or {}, folder)
@@ -121,11 +121,12 @@ def _script(shell: Shell) -> Script:
     )
 
 
-def unreadable(text: str) -> str | None:
+def unreadable(path: str, text: str) -> Unread | None:
     """Why a text is not parsed at all, None where it is."""
     if len(text) > LONGEST_CHARACTERS:
-        return f"it has {len(text):,} characters, and no launch file has {LONGEST_CHARACTERS:,}"
-    return "it is binary" if "\0" in text else None
+        reason = f"it has {len(text):,} characters, and no launch file has {LONGEST_CHARACTERS:,}"
+        return Unread(reason, path, 1, over_limit=True)
+    return Unread("it is binary", path, 1) if "\0" in text else None
 
 
 def _guarded(shell: Shell, path: str, run: Callable[[], object]) -> None:
@@ -133,12 +134,11 @@ def _guarded(shell: Shell, path: str, run: Callable[[], object]) -> None:
         run()
     except OutOfSteps:
         shell.world.cut = True
-        shell.world.note(
-            "it takes more steps, or starts more jobs, than a reader goes along", (path, 1, 1)
-        )
+        reason = "it takes more steps, or starts more jobs, than a reader goes along"
+        shell.world.note(reason, (path, 1, 1), over_limit=True)
     except RecursionError:
         shell.world.cut = True
-        shell.world.note("it is nested too deep", (path, 1, 1))
+        shell.world.note("it is nested too deep", (path, 1, 1), over_limit=True)
 
 
 def _finder(texts: Mapping[str, str], folder: Folder) -> Finder:

@@ -125,9 +125,10 @@ class World:
         place: tuple[str, int, int],
         missing: bool = False,
         sourced: bool = False,
+        over_limit: bool = False,
     ) -> None:
         if len(self.unread) < 1000:
-            self.unread[Unread(reason, *place, missing, sourced)] = None
+            self.unread[Unread(reason, *place, missing, sourced, over_limit)] = None
 
     def stop(self, test: str, place: tuple[str, int, int]) -> None:
         self.stops[Unread(test, *place)] = None

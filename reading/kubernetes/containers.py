@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ..bash.commands.launching import SHELLS, program
 from ..bash.script import Folder, Script, no_folder, read_command
 from ..bash.values import Piece, Text, Word, shifted, word
-from ..facts import Unknown
+from ..facts import Unknown, Unread
 from .environment import operators
 from .manifest import Container, Pods, pods_of
 
@@ -17,6 +17,8 @@ from .manifest import Container, Pods, pods_of
 _OWN = re.compile(r"(?<!\$)\$\(([A-Za-z_]\w*)\)")
 #: `$NAME` and `${NAME}`, which nothing but envsubst and its like replace where no shell reads the words.
 _GIVEN = re.compile(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
+#: Commands of a text that are followed, each as a script.
+MOST_COMMANDS = 40
 _IMAGE = Unknown("the image or the cluster may set it")
 
 
@@ -48,11 +50,19 @@ def read_manifest(
             words = tuple(_words(container, variables, given))
             key = tuple(each.text for each in words)
             if words and key not in found:
+                if len(found) == MOST_COMMANDS:
+                    return [_cut(path, found.pop(next(iter(found)))), *found.values()]
                 script = read_command(
                     path, words, variables, outside=_IMAGE, texts=texts or {}, folder=folder
                 )
                 found[key] = PodCommand(pods, _of_image(script))
     return list(found.values())
+
+
+def _cut(path: str, command: PodCommand) -> PodCommand:
+    reason = f"only its first {MOST_COMMANDS} commands are followed"
+    unread = (*command.script.unread, Unread(reason, path, 1, over_limit=True))
+    return replace(command, script=replace(command.script, unread=unread))
 
 
 def _of_image(script: Script) -> Script:

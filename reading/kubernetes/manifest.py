@@ -146,11 +146,10 @@ def _volcano(spec: Tree) -> Iterator[Pods]:
     tasks = [task for _, task in spec.all("tasks")]
     with_gpus = [task for task in tasks if _task_gpus(task) is not None] or tasks
     count = _sum(with_gpus, "replicas")
+    gpus = _task_gpus(with_gpus[0]) if with_gpus else None
     for task in tasks:
         for pods in _templated("Volcano", spec, task.get("template"), count):
-            yield Pods(
-                pods.kind, spec, count, pods.gpus or _task_gpus(with_gpus[0]), pods.containers
-            )
+            yield Pods(pods.kind, spec, count, pods.gpus or gpus, pods.containers)
 
 
 def _task_gpus(task: Tree) -> Counted | None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..facts import Unknown
 from . import calls
 from .machine import Frame, placed
-from .values import Placed, PythonValue, Symbol, Tree
+from .values import Placed, PythonValue, Symbol, Tree, equal
 
 COMPUTED = Unknown("it is computed")
 #: Numbers and texts that are longer come from no launch file.
@@ -37,6 +37,7 @@ _TESTS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 def value(node: ast.expr, frame: Frame) -> Placed:
     """What an expression is worth; the place is where a name's value was written."""
+    frame.machine.evaluate()
     match node:
         case ast.Constant(value=bool() | int() | float() | str() | None as constant):
             return placed(constant, node)
@@ -76,7 +77,10 @@ def attribute(base: Placed, node: ast.Attribute, frame: Frame) -> Placed:
 
 def truth(node: ast.expr, frame: Frame) -> bool | None:
     """Which way a test goes, None where that is not decided."""
-    found = value(node, frame).value
+    return _holds(value(node, frame).value)
+
+
+def _holds(found: PythonValue) -> bool | None:
     if isinstance(found, Unknown | Symbol) or (isinstance(found, Tree) and found.rest is not None):
         return None
     return bool(found)
@@ -99,8 +103,9 @@ def _chosen(node: ast.IfExp, frame: Frame) -> Placed:
     if test is not None:
         return value(node.body if test else node.orelse, frame)
     one, two = value(node.body, frame), value(node.orelse, frame)
-    same = type(one.value) is type(two.value) and one.value == two.value
-    return one if same else placed(Unknown("a test chooses it that is not decided"), node)
+    return (
+        one if equal(one, two) else placed(Unknown("a test chooses it that is not decided"), node)
+    )
 
 
 def _item(node: ast.Subscript, frame: Frame) -> Placed:
@@ -147,7 +152,8 @@ def _joined(node: ast.BoolOp, frame: Frame) -> PythonValue:
     ends = isinstance(node.op, ast.Or)
     found: PythonValue = COMPUTED
     for part in node.values:
-        found, test = value(part, frame).value, truth(part, frame)
+        found = value(part, frame).value
+        test = _holds(found)
         if test is None:
             return found if isinstance(found, Unknown) else COMPUTED
         if test is ends:

@@ -10,8 +10,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-#: Characters of a module that is read, and modules of the program's own that are followed.
-MOST, MODULES = 400_000, 40
+from ...dsl.inputs.documents import python_module
+
+#: Modules of the program's own that are followed.
+MODULES = 40
 #: Functions and names through which the pair of `parse_known_args` is followed.
 _DEEPEST = 4
 #: Packages that read nothing of the command when they are imported or used as a library.
@@ -60,11 +62,9 @@ def known_options(text: str, modules: Modules) -> frozenset[str] | None:
 
 
 def _tree(text: str) -> ast.Module | None:
-    if len(text) > MOST:
-        return None
     try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return python_module(text)
+    except (SyntaxError, ValueError):
         return None
 
 

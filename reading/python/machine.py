@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...dsl.inputs.files import OverLimit
 from ..facts import Unknown
 from .values import Function, Placed, PythonValue, Symbol, Tree
 
@@ -13,9 +14,11 @@ from .values import Function, Placed, PythonValue, Symbol, Tree
 MOST_STATEMENTS, MOST_TREES, DEEPEST = 20_000, 4_000, 12
 #: Objects that are put by at branches, each time that one is.
 MOST_COPIES = 500_000
+#: Expressions that are evaluated, one within another once for each time that it is asked for.
+MOST_EXPRESSIONS = 300_000
 
 
-class Bounded(Exception):
+class Bounded(OverLimit):
     """The module does more than is followed."""
 
 
@@ -34,12 +37,18 @@ class Machine:
     trees: list[Tree] = field(default_factory=list)
     statements: int = 0
     copies: int = 0
+    expressions: int = 0
     depth: int = 0
 
     def step(self) -> None:
         self.statements += 1
         if self.statements > MOST_STATEMENTS:
             raise Bounded(f"it does more than {MOST_STATEMENTS:,} statements")
+
+    def evaluate(self) -> None:
+        self.expressions += 1
+        if self.expressions > MOST_EXPRESSIONS:
+            raise Bounded(f"it evaluates more than {MOST_EXPRESSIONS:,} expressions")
 
     def put_by(self) -> None:
         """All objects are copied at a branch."""

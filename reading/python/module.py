@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...dsl.inputs.documents import python_module
+from ...dsl.inputs.files import OverLimit, TooLarge
 from ..facts import Unknown
 from . import statements
-from .machine import Bounded, Frame, Machine, placed
+from .machine import Frame, Machine, placed
 from .values import Function, Placed, Tree
 
 #: Longer modules are not read.
@@ -34,7 +35,7 @@ def made_by(text: str) -> Iterator[Made]:
     Raises `SyntaxError` for what is no Python, `ValueError` for what is too long or does too much.
     """
     if len(text) > LONGEST:
-        raise ValueError("it is too long")
+        raise TooLarge(len(text), LONGEST)
     module = python_module(text)
     functions = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
     options = dict(_options(module)) if "add_argument" in text else {}
@@ -46,8 +47,8 @@ def made_by(text: str) -> Iterator[Made]:
             own = Machine(functions, options, statements.follow, dict(machine.names))
             statements.follow(own, Function(node), (), {})
             yield Made(name, tuple(own.trees), frozenset(_called(node) & functions.keys()))
-    except (Bounded, RecursionError) as error:
-        raise ValueError(str(error) or "it is nested too deep") from None
+    except RecursionError:
+        raise OverLimit("it is nested too deep") from None
 
 
 def _called(function: ast.FunctionDef) -> set[str]:

@@ -10,7 +10,7 @@ from functools import partial
 from ..facts import Unknown
 from . import expressions
 from .machine import Frame, Machine, placed
-from .values import Function, Placed, PythonValue, Symbol, Tree
+from .values import Function, Placed, PythonValue, Tree, equal
 
 #: How a list of statements ends: what it returns, `_RAISED`, or None where it comes to its end.
 Ended = Placed | None
@@ -140,7 +140,7 @@ def _branched(statement: ast.If, rest: Sequence[ast.stmt], frame: Frame) -> Ende
         return run(rest, frame)
     third = run(rest, frame) if first is None or second is None else None
     found = [each for each in (first, second, third) if each is not None and each is not _RAISED]
-    same = all(each.value is found[0].value or _equal(each, found[0]) for each in found)
+    same = all(each.value is found[0].value or equal(each, found[0]) for each in found)
     return (
         found[0]
         if found and same
@@ -210,21 +210,13 @@ def _same(
 ) -> None:
     for name in {*here, *there}:
         one, two = here.get(name), there.get(name)
-        if one is not None and two is not None and (one == two or _equal(one, two)):
+        if one is not None and two is not None and equal(one, two):
             continue
         held = one or two
         if (one is None or two is None) and held is not None and _of_nothing(held.value):
             here[name] = held
         else:
             here[name] = placed(unknown, statement)
-
-
-def _equal(one: Placed, two: Placed) -> bool:
-    plain = (bool, int, float, str, type(None), Unknown, Symbol)
-    same = type(one.value) is type(two.value)
-    return one.value is two.value or (
-        same and isinstance(one.value, plain) and one.value == two.value
-    )
 
 
 def _of_nothing(value: PythonValue) -> bool:

@@ -55,11 +55,13 @@ class Tree:
 
     def below(self) -> Iterator[Tree]:
         """This object and those that it holds, each once."""
-        left, seen = [self], {id(self)}
+        left: list[PythonValue] = [self]
+        seen = {id(self)}
         while left:
-            tree = left.pop()
-            yield tree
-            for each in _trees(tree.values.values()):
+            value = left.pop()
+            if isinstance(value, Tree):
+                yield value
+            for each in _inside(value):
                 if id(each) not in seen:
                     seen.add(id(each))
                     left.append(each)
@@ -87,12 +89,23 @@ class Placed:
     column: int
 
 
-def _trees(values: Iterable[Placed]) -> Iterator[Tree]:
-    for placed in values:
-        value = placed.value
-        if isinstance(value, Tree):
-            yield value
-        elif isinstance(value, list):
-            yield from _trees(value)
-        elif isinstance(value, dict):
-            yield from _trees(value.values())
+def equal(one: Placed, two: Placed) -> bool:
+    """Whether two values are the same; of collections, whether they are one: what they hold is not compared,
+    as a short text makes two that are alike and without end."""
+    plain = (bool, int, float, str, type(None), Unknown, Symbol)
+    same = type(one.value) is type(two.value)
+    return one.value is two.value or (
+        same and isinstance(one.value, plain) and one.value == two.value
+    )
+
+
+def _inside(value: PythonValue) -> Iterator[PythonValue]:
+    """The objects and collections that one holds itself."""
+    held: Iterable[Placed] = ()
+    if isinstance(value, Tree):
+        held = value.values.values()
+    elif isinstance(value, dict):
+        held = value.values()
+    elif isinstance(value, list):
+        held = value
+    yield from (each.value for each in held if isinstance(each.value, Tree | dict | list))

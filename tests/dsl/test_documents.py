@@ -23,13 +23,18 @@ HOSTILE: list[tuple[Callable[[str], object], str, str]] = [
     (toml_table, "x = " + "9" * 5_000, "more than 100 digits"),
     (toml_table, "x = '" + "9" * 300_000 + "'", "at most 262,144 are read"),
     (toml_table, "x = " + '"\\' * 100_000, "end of document"),
-    (json_value, "[" * 100_000, "nested too deep"),
+    (json_value, "[" * 100_000, "nested more than 100"),
+    (json_value, '{"a":' * 500 + "1" + "}" * 500, "nested more than 100"),
     (json_value, "9" * 5_000, "digits"),
+    (json_value, f'[1, {{"a": -{"9" * 101}}}]', "more than 100 digits"),
     (python_module, "x = " + "(" * 5_000, "nested|too"),
     (python_module, "x = " + "-" * 50_000 + "1", "nested|deep|memory|too complex"),
     (python_module, "x = " + "f(" * 150 + ")" * 150, "nested more than 100"),
     (python_module, "x = " + "+".join("a" * 5_000), "nested|deep|recursion"),
     (python_module, "x = 1\0", "null"),
+    (python_module, f"x = f(1, a=-{'9' * 101})", "more than 100 digits"),
+    (python_module, "#" * 400_001, "at most 400,000 are read"),
+    (python_module, "a\n" * 199_999, "more than 100,000 words"),
 ]
 
 
@@ -63,4 +68,6 @@ def test_what_people_write_is_read() -> None:
     deepest = f"x = {'[' * DEEPEST}{']' * DEEPEST}"
     assert toml_table(deepest) == tomllib.loads(deepest)
     assert json_value('{"a": [1, null]}') == json.loads('{"a": [1, null]}')
+    wide = json.dumps([{"a": '["{' * 200, "b": [-(10**99)]}] * 200)
+    assert json_value(wide) == json.loads(wide)
     assert ast.dump(python_module("x = f(1)\n")) == ast.dump(ast.parse("x = f(1)\n"))

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import resource
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,26 @@ from tests.support.hostile_texts import LINES, PIECES
 INPUTS = int(os.environ.get("PARC_FUZZ_INPUTS", "120"))
 #: What no input may take: seconds, and bytes more than before it.
 MOST_SECONDS, MOST_BYTES = 5.0, 2**30
+#: Characters of a long text: as many as a configuration may have in `make fuzz`.
+LENGTH = 250_000 if INPUTS > 1_000 else 4_000
+#: What a long text may take.
+SHAPE_SECONDS, SHAPE_BYTES = 2.0, 300 * 10**6
+#: A seed -> a text of another shape.
+SHAPES: dict[str, Callable[[str], str]] = {
+    "empty": lambda seed: "",
+    "long": lambda seed: seed * (LENGTH // len(seed) + 1),
+    "one line": lambda seed: seed.replace("\n", " ") * (LENGTH // len(seed) + 1),
+    "long line": lambda seed: seed + seed.replace("\n", " ") * (LENGTH // len(seed)),
+    "long start": lambda seed: "\n" * LENGTH + seed,
+    **{
+        f"{name} repeated": partial(lambda sign, seed: seed[:200] + sign * LENGTH, sign)
+        for name, sign in {
+            "newline": "\n", "blank": " ", "letter": "a", "digit": "1", "hash": "#", "bracket": "[",
+            "brace": "{",
+            "parenthesis": "(", "quote": '"', "dollar": "$", "backslash": "\\", "dash": "-", "line": "a\n",
+        }.items()
+    },
+}  # fmt: skip
 HUGE = (
     "9" * 30, "9" * 5_000, "-1", "0", "1e999", "0x" + "f" * 400, "²", "\udcff", "\ud800", "\\ud800", "\0",
     "[" * 200, "{" * 200, "(" * 200, "a." * 200, "${" * 100, "$((", "$(", "<<EOF\n", "true", "null", "nan",
@@ -78,3 +100,21 @@ def test_any_text_gets_an_answer(
     answered()
     assert {path.name for path in given_files.rglob("*")} == names
     assert [path.name for path in tmp_path.iterdir()] == ["given"]
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_text_of_any_shape_gets_an_answer(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    reader = READERS[kind]
+    seeds = list(reader.seeds(tmp_path))
+    reader.answer(seeds[0], tmp_path)
+    slow: list[str] = []
+    for shape, of in SHAPES.items():
+        before, started = peak_bytes(), time.process_time()
+        reader.answer(of(seeds[0])[: LENGTH + 1_000], tmp_path)
+        seconds, taken = time.process_time() - started, peak_bytes() - before
+        if seconds > SHAPE_SECONDS or taken > SHAPE_BYTES:
+            slow.append(f"{shape}: {seconds:.1f} s, {taken // 2**20} MiB")
+    assert not slow

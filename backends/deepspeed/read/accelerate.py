@@ -76,7 +76,7 @@ def accelerate(launch: Started, texts: Mapping[str, str], folder: Folder) -> Acc
     try:
         scalars = yaml_scalars(there.path, there.text)
     except ValueError as error:
-        return Accelerate(unread=(Unread(str(error), there.path, 1),))
+        return Accelerate(unread=(Unread.because(error, there.path),))
     return Accelerate(scalars, {there.path: there.text})
 
 
@@ -102,7 +102,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         configured = Accelerate(yaml_scalars(path, text), {path: text})
     except ValueError as error:
-        yield LaunchConfig("unread", (), (Unread(str(error), path, 1),), texts={path: text})
+        yield LaunchConfig("unread", (), (Unread.because(error, path),), texts={path: text})
         return
     if "distributed_type" not in configured.scalars:
         return

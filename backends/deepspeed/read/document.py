@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ....dsl.inputs.files import OverLimit
 from ....reading.bash.source import PlacedText
 from ....reading.facts import Unknown, Value
 
 Place = tuple[str, int, int]
 Entry = "Member | list[Entry] | Value | Unknown | None"
 DEEPEST = 40
-LONGEST = 2_000_000
+#: Characters of the longest config; real ones have a few thousand.
+LONGEST = 256 * 1024
 
 
 class NotADocument(ValueError):
@@ -23,6 +25,10 @@ class NotADocument(ValueError):
     def __init__(self, message: str, place: Place):
         super().__init__(message)
         self.place = place
+
+
+class TooMuch(NotADocument, OverLimit):
+    """Where a text goes beyond what is read."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,8 @@ _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 def document(source: PlacedText) -> Table:
     """Raises `NotADocument`."""
     if len(source.text) > LONGEST:
-        raise NotADocument("it is too long for a config", source.place(0))
+        message = f"it has {len(source.text):,} characters, at most {LONGEST:,} are read"
+        raise TooMuch(message, source.place(0))
     reader = _Reader(source)
     reader.blank()
     found = reader.value(0) if reader.text[reader.position :][:1] == "{" else reader.table(0, False)
@@ -143,7 +150,8 @@ class _Reader:
 
     def value(self, depth: int) -> object:
         if depth > DEEPEST:
-            raise self.failed("it is nested too deep")
+            place = self.source.place(min(self.position, len(self.text) - 1))
+            raise TooMuch(f"it is nested more than {DEEPEST} levels deep", place)
         if self.take("{"):
             return self.table(depth)
         if self.take("["):

@@ -34,7 +34,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         table = document(file_source(path, text))
     except NotADocument as error:
-        unread = (Unread(str(error), *error.place),)
+        unread = (Unread.because(error, *error.place),)
         yield LaunchConfig("deepspeed-json", (), unread, texts={path: text})
         return
     if _of_another(table):
@@ -112,7 +112,7 @@ def _table(there: NamedFile | None, place: Word, unread: list[Unread]) -> Table 
     try:
         return document(there.source)
     except NotADocument as error:
-        unread.append(Unread(str(error), *error.place))
+        unread.append(Unread.because(error, *error.place))
         return None
 
 

@@ -72,7 +72,7 @@ def recipe(launch: Started, texts: Mapping[str, str], folder: Folder) -> Recipe 
     try:
         scalars = placed_scalars(there.source)
     except ValueError as error:
-        return Recipe({}, files, (Unread(str(error), there.path, 1),))
+        return Recipe({}, files, (Unread.because(error, there.path),))
     return Recipe(_over(launch, scalars), files)
 
 

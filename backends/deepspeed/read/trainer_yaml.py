@@ -42,7 +42,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         scalars = yaml_scalars(path, text)
     except ValueError as error:
-        yield LaunchConfig("trainer-yaml", (), (Unread(str(error), path, 1),), texts={path: text})
+        yield LaunchConfig("trainer-yaml", (), (Unread.because(error, path),), texts={path: text})
         return
     found = tuple(trainer_facts(scalars))
     told = [scalar.setting() for scalar in scalars.values()]
@@ -69,7 +69,7 @@ def _linked(config: LaunchConfig, named: Scalar, texts: Mapping[str, str]) -> La
         try:
             table = document(file_source(there, texts[there]))
         except NotADocument as error:
-            unread = (Unread(str(error), *error.place),)
+            unread = (Unread.because(error, *error.place),)
     if there is None or table is None:
         return replace(config, framework="deepspeed", unread=unread)
     own = {fact.name for fact in config.facts}

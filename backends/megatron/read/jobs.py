@@ -73,7 +73,7 @@ def config(
     try:
         return (document(there.source), there.path, there.text), ()
     except NotADocument as error:
-        return (None, there.path, there.text), (Unread(str(error), *error.place),)
+        return (None, there.path, there.text), (Unread.because(error, *error.place),)
 
 
 def said(path: str, table: Table) -> DeepSpeed:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from ....reading.bash.script import Folder
@@ -16,6 +17,8 @@ from .sources import Launch, Place, Registered, Settings, registered, settings_o
 from .spelling import KEYS
 
 CONFIG = "--job.config_file"
+#: Functions of a module that are judged: each takes a look at the whole text.
+MOST_CONFIGS = 32
 _SCRIPTS = ("torchtitan.train", "torchtitan.experiments", "torchtitan/train.py")
 
 
@@ -24,7 +27,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         settings = settings_of(path, text)
     except ValueError as error:
-        unread = (Unread(f"it is no TOML: {error}", path, 1),)
+        unread = (Unread.because(error, path, what="it is no TOML: "),)
         yield LaunchConfig("torchtitan-toml", (), unread, texts={path: text})
         return
     if not {"model", "training", "parallelism"} & {
@@ -44,11 +47,16 @@ def alone_in_python(path: str, text: str, texts: Mapping[str, str]) -> Iterator[
     try:
         found = python_config.configs(path, text)
     except (SyntaxError, ValueError) as error:
-        unread = (Unread(f"it is no Python: {error}", path, 1),)
+        unread = (Unread.because(error, path, what="it is no Python: "),)
         yield LaunchConfig("torchtitan-python", (), unread, texts={path: text})
         return
-    for settings in found.values():
-        yield _config("torchtitan-python", settings, _models({path: text}), {path: text})
+    models = _models({path: text})
+    for settings in islice(found.values(), MOST_CONFIGS):
+        yield _config("torchtitan-python", settings, models, {path: text})
+    if len(found) > MOST_CONFIGS:
+        reason = f"only its first {MOST_CONFIGS} configurations are read"
+        unread = (Unread(reason, path, 1, over_limit=True),)
+        yield LaunchConfig("torchtitan-python", (), unread, texts={path: text})
 
 
 def _models(texts: Mapping[str, str]) -> dict[str, Registered]:
@@ -192,7 +200,7 @@ def _settings(
         text = there.text if there.text is not None else there.source.text
         return settings_of(there.path, text), {there.path: text} if there.text is not None else {}
     except ValueError as error:
-        return Unread(f"it is no TOML: {error}", there.path, 1)
+        return Unread.because(error, there.path, what="it is no TOML: ")
 
 
 def _module(
@@ -216,7 +224,7 @@ def _module(
             try:
                 found = python_config.configs(there.path, there.text)
             except (SyntaxError, ValueError) as error:
-                return Unread(f"it is no Python: {error}", there.path, 1)
+                return Unread.because(error, there.path, what="it is no Python: ")
             if function in found:
                 return found[function], {there.path: there.text}
     return missing(f"config `{function}` of `{module}`", command)

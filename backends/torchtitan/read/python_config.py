@@ -8,13 +8,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ....dsl.inputs.budget import Visits
 from ....dsl.inputs.documents import python_module
 from ....reading.facts import Unknown
+from ....reading.python.expressions import LARGEST
 from .python_sources import FLAVOR, builds_its_model
 from .sources import Place, Settings
 
-#: Longer modules are not read.
-LONGEST = 1_000_000
+#: Values that functions make and statements that they run, a function that others call once for each call.
+MOST_VISITS = 300_000
+#: Characters of a name that counts as two.
+LONG_NAME = 50
 #: Fields of Trainer.Config whose class says what 0.2.2 says with a mode.
 _RECOMPUTE = {"SelectiveAC": "selective", "FullAC": "full", "MemoryBudgetAC": "memory_budget"}
 _CONVERTERS = {
@@ -38,12 +42,10 @@ class _Config:
 
 def configs(path: str, text: str) -> dict[str, Settings]:
     """Settings of every function that returns a Trainer.Config. Raises SyntaxError or ValueError."""
-    if len(text) > LONGEST:
-        raise ValueError("it is too long")
     module = python_module(text)
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     family = re.search(r"models/(\w+)/", path)
-    reader = _Reader(path, functions, family[1] if family else "")
+    reader = _Reader(path, functions, family[1] if family else "", Visits(MOST_VISITS))
     flavor = {"model.flavor": FLAVOR} if builds_its_model(module) else {}
     found = {}
     for name in functions:
@@ -58,6 +60,7 @@ class _Reader:
     path: str
     functions: Mapping[str, ast.FunctionDef]
     family: str
+    visits: Visits
 
     def returned(self, name: str, depth: int) -> _Config | None:
         """What a function returns, when it returns a config that straight code makes."""
@@ -66,6 +69,7 @@ class _Reader:
             return None
         known: dict[str, Any] = {}
         for statement in function.body:
+            self.visits.spend()
             match statement:
                 case ast.Assign(targets=[ast.Name(id=target)], value=value):
                     known[target] = self.value(value, known, depth)
@@ -106,7 +110,8 @@ class _Reader:
             config.values[name] = told
             config.places[name] = place
         if isinstance(value, _Config):
-            for name, inner in value.values.items():
+            self.visits.spend(len(value.values) * (1 + len(key) // LONG_NAME))
+            for name, inner in list(value.values.items()):
                 config.values[f"{key}.{name}"] = inner
                 config.places[f"{key}.{name}"] = value.places[name]
 
@@ -142,6 +147,7 @@ class _Reader:
         name = ast.unparse(node.func)
         if name in self.functions:
             inner = self.returned(name, depth + 1)
+            self.visits.spend(len(inner.values) if inner is not None else 1)
             return inner.copy() if inner is not None else Unknown(f"`{name}` is not followed")
         config = _Config({"()": name.removesuffix(".Config").rpartition(".")[2]})
         config.places["()"] = Place(self.path, node.lineno)
@@ -157,7 +163,7 @@ def _literal(node: ast.expr) -> Any:
     match node:
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             one, two = _literal(left), _literal(right)
-            if isinstance(one, int) and isinstance(two, int):
+            if isinstance(one, int) and isinstance(two, int) and abs(one * two) < LARGEST:
                 return one * two
             return Unknown("it is computed")
     try:

@@ -40,6 +40,6 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for unread in launch.config.unread:
         named = unread.path.endswith((".json", ".toml"))
         line = _YAML.match(unread.reason) if unread.path.endswith((".yaml", ".yml")) else None
-        if (named or line) and unread.path in launch.config.texts:
+        if (named or line) and not unread.over_limit and unread.path in launch.config.texts:
             place = Place(unread.path, int(line[1]) if line else unread.line, unread.column)
             yield Complaint(f"this is no config: {unread.reason}", place)

@@ -37,7 +37,7 @@ def run(shell: Shell, source: PlacedText, node: Node) -> Status:
     if handler is None:
         return True
     if shell.depth > 4 * DEEPEST:
-        shell.world.note("it is nested too deep", source.place(node.start_byte))
+        shell.world.note("it is nested too deep", source.place(node.start_byte), over_limit=True)
         return None
     shell.depth += 1
     try:

@@ -84,7 +84,7 @@ def test_a_reading_is_bounded() -> None:
     doubling = "".join(f"def f{n}():\n    f{n - 1}()\n    f{n - 1}()\n" for n in range(1, 30))
     with pytest.raises(ValueError, match="more than"):
         list(made_by(f"def f0():\n    x = 1\n{doubling}" + "x = 1\n" * 30_000))
-    with pytest.raises(ValueError, match="too long"):
+    with pytest.raises(ValueError, match="at most 200,000 are read"):
         list(made_by("#" * 200_001))
     objects = "".join(f"o{n} = m.C()\n" for n in range(1000))
     with pytest.raises(ValueError, match="too many branches"):
@@ -95,3 +95,33 @@ def test_an_object_that_holds_itself_ends() -> None:
     made = next(iter(made_by("c = m.C()\nc.me = c\nother(c)\n")))
     assert [tree.head for tree in made.trees[0].below()] == ["C"]
     assert isinstance(made.trees[0], Tree)
+
+
+#: Texts of 60 lines in which each line holds the last one twice: what they stand for has 2^60 parts.
+SHARED = {
+    "lists": "x0 = [1]\n" + "".join(f"x{n + 1} = [x{n}, x{n}]\n" for n in range(60)),
+    "tables": "x0 = {'a': 1}\n"
+    + "".join(f"x{n + 1} = {{'a': x{n}, 'b': x{n}}}\n" for n in range(60)),
+    "objects": "x0 = m.C()\n" + "".join(f"x{n + 1} = m.C(a=x{n}, b=x{n})\n" for n in range(60)),
+    "itself": "x60 = {}\nx60['a'] = x60\n",
+    "alike": "def made():\n    x0 = [1]\n"
+    + "".join(f"    x{n + 1} = [x{n}, x{n}]\n" for n in range(60))
+    + "    return x60\nif asked():\n    x60 = made()\nelse:\n    x60 = made()\n"
+    + "x60 = made() if asked() else made()\n",
+    "choices": "x60 = " + "a and (" * 45 + "b" + ")" * 45 + "\n",
+}
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_what_others_hold_is_visited_once(kind: str) -> None:
+    text = SHARED[kind] + "last = m.C(held=x60, again=x60)\nother(last)\n"
+    made = next(iter(made_by(text)))
+    last = next(tree for tree in made.trees if "held" in tree.values)
+    below = list(last.below())
+    assert len(below) == len({id(each) for each in below}) <= 62
+
+
+def test_an_expression_that_is_asked_for_twice_within_another_ends() -> None:
+    text = "d = {'a': 'a'}\nx = " + "d.get(" * 45 + "'a'" + ")" * 45 + "\n"
+    with pytest.raises(ValueError, match="more than 300,000 expressions"):
+        list(made_by(text))
