@@ -24,6 +24,7 @@ OTHERS = {
     "backends/torchtitan/smoke.py": "data of a smoke run, in its own folder",
     "calibrate/probe/local_run.py": "the probe's program, in a temporary folder",
     "calibrate/probe/program/run.py": "runs where parc is not installed; appends to a plain file of one name",
+    "cli/commands/serve.py": "the page that forwards a browser, in a temporary folder of mode 0700",
     "cli/commands/smoke.py": "a target's folder in one that was opened and found empty",
     "cli/fault.py": "the report of a fault, by mkstemp",
     "cli/printing/streams.py": "/dev/null",
