@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 NAME = "serve"
 #: Where the page is unless told otherwise, so that a link of yesterday still leads to it.
 PORT = 8731
+#: Bytes of the folder for temporary files that leave multiprocessing room for its socket there.
+_LONGEST_FOLDER = 74
 #: A page that leads to an address, which is made of letters, digits, hyphens and what stands between them.
 _FORWARDING = """<!doctype html>
 <meta charset="utf-8">
@@ -94,6 +96,7 @@ def run(arguments: Namespace) -> int:
 
     opened = _opened(arguments)
     opened_json(opened)
+    _refuse_long_folder()
     limits = Limits(solve_seconds=arguments.seconds, process_bytes=arguments.memory * 2**20)
     service = Service(partial(opened_json, opened), partial(answer, opened), PRELOADED, limits)
     private = TemporaryDirectory(prefix="parc-") if arguments.open else nullcontext()
@@ -119,6 +122,18 @@ def _opened(arguments: Namespace) -> Opened:
     except ValueError as error:
         said = Diagnostic(codes.NO_LINK, f"the link carries no job: {error}", help="copy it whole")
         raise JobError([said]) from None
+
+
+def _refuse_long_folder() -> None:
+    """The processes talk through a socket in the folder for temporary files, whose whole name has 107 bytes."""
+    from tempfile import gettempdir
+
+    folder = gettempdir()
+    if len(os.fsencode(folder)) > _LONGEST_FOLDER:
+        message = (
+            f"the name of the folder for temporary files is too long for a socket in it: `{folder}`"
+        )
+        raise JobError([Diagnostic(codes.NO_PORT, message, help="set TMPDIR to a shorter one")])
 
 
 def _listening(port: int) -> socket.socket:

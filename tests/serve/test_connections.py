@@ -7,6 +7,7 @@ import resource
 import signal
 import socket
 import stat
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
+from parc.__main__ import main
 from parc.serve.limits import Limits
 from tests.support.paths import ROOT
 from tests.support.served_page import PATIENCE, Served, alive, serving, started
@@ -233,11 +235,29 @@ def test_a_body_of_the_owner_is_read_as_it_is_sent(served: Served) -> None:
         assert said.startswith(b"HTTP/1.1 200 ") and b"connection: close" in said.lower()
 
 
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder for temporary files, whose name leaves room for that of a socket."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def test_a_folder_for_temporary_files_with_too_long_a_name_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / ("n" * 75)
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    assert main(["serve", "--port", "0"]) == 2
+    said = capsys.readouterr().err
+    assert "PAR081" in said and "set TMPDIR to a shorter one" in said
+
+
 @pytest.mark.parametrize(
     ("end", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_open_tells_the_token_to_nobody_but_its_owner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: signal.Signals, status: int
+    tmp_path: Path, short: Path, monkeypatch: pytest.MonkeyPatch, end: signal.Signals, status: int
 ) -> None:
     """A browser gets a file that only its owner may read, in a folder that only its owner may enter; both are
     gone at the end, and so is every process."""
@@ -247,8 +267,7 @@ def test_open_tells_the_token_to_nobody_but_its_owner(
     )
     browser.chmod(0o700)
     monkeypatch.setenv("BROWSER", f"{browser} %s")
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setenv("TMPDIR", str(short))
     mask = os.umask(0)
     try:
         served = started("--open", folder=tmp_path)
