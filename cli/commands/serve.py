@@ -125,7 +125,7 @@ def _opened(arguments: Namespace) -> Opened:
 
 
 def _refuse_long_folder() -> None:
-    """The processes talk through a socket in the folder for temporary files, whose whole name has 107 bytes."""
+    """The processes talk through a socket in that folder, whose whole name has 107 bytes at most."""
     from tempfile import gettempdir
 
     folder = gettempdir()
