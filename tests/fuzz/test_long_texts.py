@@ -74,3 +74,13 @@ def test_numbers_of_thousands_of_digits_are_answered(
     for seed in reader.seeds(tmp_path):
         for text in with_digits(seed):
             reader.answer(text, tmp_path)
+
+
+@pytest.mark.parametrize("word", ["srun ", "$X ", "env A=1 "])
+def test_a_command_of_many_words_is_read_once(
+    word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs that start one another, and variables that vanish, at the front of a command of 250 KB."""
+    monkeypatch.chdir(tmp_path)
+    text = word * (250_000 // len(word))
+    assert seconds(READERS["bash"].answer, text, tmp_path) < MOST_SECONDS

@@ -45,13 +45,15 @@ _RUNNERS = frozenset({"uv", "conda", "poetry", "pipenv"})
 _READERS_WORDS = "echo printf grep which pip pip3 rm cp mv ls cat git pgrep pkill sed awk tee"
 READERS = frozenset(_READERS_WORDS.split())
 SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".job")
+#: Programs that start one another in one command, as srun does numactl and numactl python.
+_MOST_WRAPPERS = 64
 
 
 def launch(shell: Shell, source: PlacedText, words: Sequence[Word]) -> bool:
     """Follow a command that starts something; False when it does not."""
     wrappers: list[tuple[Word, ...]] = []
     rest = list(words)
-    while rest:
+    while rest and len(wrappers) < _MOST_WRAPPERS:
         name = program(rest[0])
         if name == "sbatch":
             _submit(shell, rest)
@@ -99,7 +101,7 @@ def _inner(words: Sequence[Word]) -> int | None:
     for index, word in enumerate(words[1:], 1):
         name = program(word)
         known = name in LAUNCHERS | PYTHONS | SHELLS | WRAPPERS or name.endswith((*SCRIPTS, ".py"))
-        if known or _trains(words[index:]):
+        if known or _trains(words[index : index + 2]):
             before = words[index - 1].lead
             if before in ("-J", "--job-name", "-o", "--output", "-n", "-e", "--error"):
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...facts import Unknown
@@ -97,8 +97,7 @@ def _restore(shell: Shell, before: dict[str, Variable | None]) -> None:
 
 def execute(shell: Shell, found: list[Word], source: PlacedText, offset: int) -> Status:
     """Run an expanded command: a function, a builtin, a launcher, or a program that prints."""
-    while found and _vanishes(found[0]) and not (len(found) > 1 and found[1].text == "-m"):
-        found = found[1:]
+    found = found[_vanishing(found) :]
     if not found:
         return True
     name = found[0].text
@@ -122,6 +121,14 @@ def execute(shell: Shell, found: list[Word], source: PlacedText, offset: int) ->
         unknown = Unknown(f"`{shown}` is decided when the script runs")
         shell.output.append(Piece(unknown, *source.place(offset)))
     return None
+
+
+def _vanishing(found: Sequence[Word]) -> int:
+    """How many words at the front vanish; one before `-m` stands for a Python."""
+    for index, item in enumerate(found):
+        if not _vanishes(item) or (index + 1 < len(found) and found[index + 1].text == "-m"):
+            return index
+    return len(found)
 
 
 def _vanishes(item: Word) -> bool:
