@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -174,7 +175,7 @@ def records(
         raise Unreadable(f"{path}: {error.strerror}") from None
     if not header:
         raise Unreadable(f"{path}: the file is empty; the first line names the columns")
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = sorted(name for name, count in Counter(header).items() if count > 1)
     if twice:
         raise Unreadable(f"{path}: column {', '.join(twice)} is there more than once; keep one")
     missing = [name for name in needed if name not in header]
