@@ -310,7 +310,9 @@ class Plan(Frozen):
     @property
     def signal_seconds(self) -> float:
         """What is left of the wall time when SLURM asks for a last checkpoint: the job's, else enough for the
-        step that has begun and for writing."""
+        step that has begun and for writing; 0 where the target writes none."""
+        if not self.job.saves(self.target):
+            return 0.0
         given = self.job.launch.signal if self.job.launch else None
         if given is not None:
             return given

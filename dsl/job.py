@@ -286,6 +286,10 @@ class Job(Frozen):
         """The settings of a `target` block; None when the job has no such target."""
         return next((spec.options for spec in self.targets if spec.name == target), None)
 
+    def saves(self, target: str) -> bool:
+        """Whether a target writes checkpoints."""
+        return getattr(self.options(target), "save", True) not in (False, None)
+
     @property
     def peak_flops(self) -> float:
         """FLOP/s of one GPU in the job's precision; the base of MFU."""

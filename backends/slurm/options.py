@@ -162,10 +162,11 @@ def warnings(plan: Plan) -> Iterator[Diagnostic]:
         yield Diagnostic(
             LATE, message, job.span("launch", "time"), "warning", help="a longer `time`"
         )
-    elif start < interval * step:
+    elif start < interval * step and job.saves(plan.target):
+        told = "only the signal has one written" if signal else "none is written"
         message = (
             f"{interval:,} steps to a checkpoint take {interval * step / HOUR:.1f} h, and a start has "
-            f"{start / HOUR:.1f} h: only the signal has one written"
+            f"{start / HOUR:.1f} h: {told}"
         )
         span = job.span("train", "checkpoint_interval")
         help = "without `checkpoint_interval` it is a third of that at most"

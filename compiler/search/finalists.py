@@ -7,7 +7,7 @@ limits (`compiler/schedule/`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -67,13 +67,9 @@ def _told(taken: Finalist, own: Finalist) -> Simulated | None:
     return Simulated(step_seconds=own.seconds) if own.seconds and own.decided["pp"] > 1 else None
 
 
-def placed(case: Case, decided: Mapping[str, int]) -> Estimate:
-    return estimate_layout(case, decided)
-
-
 def _finalist(case: Case, decided: Decided) -> Finalist:
     decided = roomiest(case, decided)
-    estimate = placed(case, decided)
+    estimate = estimate_layout(case, decided)
     return Finalist(decided, estimate, simulated_seconds(case, estimate))
 
 

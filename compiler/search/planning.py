@@ -23,7 +23,7 @@ from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
 from .doubt import doubt
 from .explain import binding, no_layout, too_large
-from .finalists import judged, placed
+from .finalists import judged
 from .progress import Progress
 from .settled_plans import decided
 from .space import Space
@@ -31,8 +31,6 @@ from .sweep import PER_STEP, Swept, objectives, runnable
 
 #: Next-best layouts in a plan.
 RUNNERS_UP = 3
-#: What `save` of a target is where it writes no checkpoints.
-SAVES_NOT = (False, None)
 
 
 def plan(job: Job, target: Target) -> Plan:
@@ -93,13 +91,13 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
         taken, simulated = judged(swept, swept.placed(solution.layout) or _decisions(solution))
         chosen, estimate = taken.decided, taken.estimate
     else:
-        chosen, estimate = ran, placed(case, ran)
+        chosen, estimate = ran, estimate_layout(case, ran)
     ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]
     others = [row for row in ranked if not _same(row, chosen)]
     fastest = None if _same(ranked[0], chosen) else ranked[0]
     measured = measured_layouts.outcome(case, chosen, fastest or chosen)
     own_ran = measured is not None and measured.layouts > 0
-    best = placed(case, fastest) if fastest else None
+    best = estimate_layout(case, fastest) if fastest else None
     return Plan(
         job=job,
         target=target.name,
@@ -199,10 +197,7 @@ def _refuse(job: Job, target: Target) -> None:
     errors = [each for each in target.refuses(job) if each.severity == "error"]
     if errors:
         raise JobError(errors)
-    if (
-        job.cluster.gpu_mtbf is not None
-        and getattr(job.options(target.name), "save", True) in SAVES_NOT
-    ):
+    if job.cluster.gpu_mtbf is not None and not job.saves(target.name):
         message = f"{target.name} writes no checkpoints: after a failure a run would begin again"
         span = job.span("target", target.name, "save")
         help = "leave `save` out, or the cluster's `gpu_mtbf`"

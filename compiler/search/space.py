@@ -107,13 +107,10 @@ class Space:
             given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
             given.update({name: (value,) for name, value in self.fixed.items() if name in given})
             found = {name: tuple(sorted(set(values))) for name, values in given.items()}
-            most = self.case.placements.most(found["pp"], found["vpp"])
-            self.case.kept_domains[key] = {**found, PLACE: self._fixed_places or tuple(range(most))}
+            places = range(self.case.placements.most(found["pp"], found["vpp"]))
+            found[PLACE] = (self.fixed[PLACE],) if PLACE in self.fixed else tuple(places)
+            self.case.kept_domains[key] = found
         return self.case.kept_domains[key]
-
-    @property
-    def _fixed_places(self) -> tuple[int, ...]:
-        return (self.fixed[PLACE],) if PLACE in self.fixed else ()
 
     @cached_property
     def columns(self) -> dict[str, Integers]:
@@ -243,9 +240,8 @@ class Space:
         """The candidates of a decision that the rules of it alone allow."""
         if name not in self._allowed_alone:
             domain = self.columns[name]
-            for rule in self._joining:
-                if rule.of == (name,):
-                    domain = domain[self._holds(rule, {name: domain})]
+            for rule in (each for each in self._joining if each.of == (name,)):
+                domain = domain[self._holds(rule, {name: domain})]
             self._allowed_alone[name] = domain
         return self._allowed_alone[name]
 

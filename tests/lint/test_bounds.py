@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,10 +120,10 @@ LIMITS: list[tuple[dict[str, float], str, int]] = [
 
 
 @pytest.mark.parametrize(("left", "said", "judged"), LIMITS, ids=lambda value: str(value)[:20])
-def test_what_is_beyond_a_limit_is_told(left: dict[str, float], said: str, judged: int) -> None:
+def test_what_is_beyond_a_limit_is_told(left: dict[str, Any], said: str, judged: int) -> None:
     tree({f"d{n % 3}/run{n}.sh": LAUNCH for n in range(30)})
     Path("bad.sh").unlink()
-    budget = Budget(**left)  # type: ignore[arg-type]
+    budget = Budget(**left)
     texts = read_texts(["."], budget=budget)
     jobs = lint_texts(texts.texts, LintOptions(), {}, (), budget)
     assert not texts.unreadable

@@ -71,7 +71,13 @@ def test_the_signal_leaves_a_step_and_time_to_write(step: float) -> None:
     [
         (Launch(time=24 * HOUR, signal=600.0), 750.0, None, "signal comes 600 s before the end"),
         (Launch(time=HOUR), 2 * HOUR, None, "a step takes 7200 s, and a start has 0 s"),
-        (Launch(time=24 * HOUR), 133.0, 1000, "1,000 steps to a checkpoint take 36.9 h"),
+        (
+            Launch(time=24 * HOUR),
+            133.0,
+            1000,
+            "a start has 23.8 h: only the signal has one written",
+        ),
+        (Launch(time=24 * HOUR, signal=0.0), 133.0, 1000, "a start has 24.0 h: none is written"),
     ],
 )
 def test_what_is_never_reached_is_told(
@@ -87,3 +93,21 @@ def test_without_a_signal_none_is_late() -> None:
     assert not list(LAUNCHER.warnings(plan))
     text = LAUNCHER.emit(plan, "torchtitan/launch.sh")["slurm/torchtitan.sbatch"]
     assert "--signal" not in text and "last_checkpoint" not in text
+
+
+@pytest.mark.parametrize(
+    ("target", "none"), [("megatron", False), ("torchtitan", False), ("deepspeed", None)]
+)
+def test_who_writes_no_checkpoints_is_asked_for_none(target: str, none: bool | None) -> None:
+    """The script says that it asks for a last checkpoint where the target writes one."""
+    kept = plan_of(target, Launch(time=24 * HOUR), 133.0)
+    assert "for a last checkpoint" in script(kept)
+    spec = kept.job.targets[0]
+    options = spec.options.model_copy(update={"save": none})
+    job = kept.job.model_copy(update={"targets": (spec.model_copy(update={"options": options}),)})
+    text = script(kept.model_copy(update={"job": job}))
+    assert "last checkpoint" not in text and "--signal" not in text
+
+
+def script(plan: Plan) -> str:
+    return LAUNCHER.emit(plan, "launch.sh")[f"slurm/{plan.target}.sbatch"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from parc.dsl.syntax import tables
 from tests.support.paths import ROOT
@@ -34,12 +34,15 @@ DEEPEST = 3
 #: Functions of other libraries that search a text for the pattern that is their first argument.
 SEARCHERS = {"highlight_regex"}
 
+#: What a pattern is given as.
+Given: TypeAlias = str | bytes | re.Pattern[Any]
+
 
 @dataclass(frozen=True)
 class Site:
     """A pattern and its uses; `place` is the file and line where it is written."""
 
-    pattern: str
+    pattern: str | bytes
     flags: int
     methods: frozenset[str]
     place: str
@@ -65,10 +68,10 @@ class Room:
         self.names = vars(imported(path))
 
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.Lambda | None:
-        while (node := self.parents.get(node)) is not None:  # type: ignore[assignment]
-            if isinstance(node, ast.FunctionDef | ast.Lambda):
-                return node
-        return None
+        above = self.parents.get(node)
+        while above is not None and not isinstance(above, ast.FunctionDef | ast.Lambda):
+            above = self.parents.get(above)
+        return above
 
     def place(self, node: ast.AST) -> str:
         return f"{self.path}:{getattr(node, 'lineno', 0)}"
@@ -114,10 +117,10 @@ class Evaluation:
     def __init__(self) -> None:
         self.seen: set[tuple[str, str]] = set()
 
-    def texts(self, room: Room, node: ast.expr) -> list[str | re.Pattern[str]] | None:
+    def texts(self, room: Room, node: ast.expr) -> list[Given] | None:
         """None where only a run can tell."""
         if isinstance(node, ast.Constant):
-            return [node.value] if isinstance(node.value, str | bytes) else None  # type: ignore[list-item]
+            return [node.value] if isinstance(node.value, str | bytes) else None
         if isinstance(node, ast.JoinedStr):
             return self._joined(room, node)
         if isinstance(node, ast.IfExp):
@@ -131,7 +134,7 @@ class Evaluation:
             return self._of_name(room, node)
         return _text_value(room, node)
 
-    def _joined(self, room: Room, node: ast.JoinedStr) -> list[str | re.Pattern[str]]:
+    def _joined(self, room: Room, node: ast.JoinedStr) -> list[Given]:
         parts = []
         for each in node.values:
             inner = each.value if isinstance(each, ast.FormattedValue) else each
@@ -139,11 +142,11 @@ class Evaluation:
             parts.append([str(text) for text in found] if found else [SAMPLE])
         return ["".join(chosen) for chosen in itertools.islice(itertools.product(*parts), 8)]
 
-    def _all(self, room: Room, nodes: Sequence[ast.expr]) -> list[str | re.Pattern[str]] | None:
+    def _all(self, room: Room, nodes: Sequence[ast.expr]) -> list[Given] | None:
         found = [text for node in nodes for text in self.texts(room, node) or ()]
         return found or None
 
-    def _of_name(self, room: Room, node: ast.Name) -> list[str | re.Pattern[str]] | None:
+    def _of_name(self, room: Room, node: ast.Name) -> list[Given] | None:
         function = room.function(node)
         if isinstance(function, ast.FunctionDef):
             key = (room.place(function), node.id)
@@ -169,9 +172,9 @@ class Evaluation:
 
     def _of_parameter(
         self, function: ast.FunctionDef, names: list[str], name: str
-    ) -> list[str | re.Pattern[str]] | None:
+    ) -> list[Given] | None:
         at = names.index(name) - (names[0] in ("self", "cls"))
-        found: list[str | re.Pattern[str]] = []
+        found: list[Given] = []
         for room, call in _called()[function.name]:
             by_name = [each.value for each in call.keywords if each.arg == name]
             for given in by_name or call.args[at : at + 1]:
@@ -180,11 +183,11 @@ class Evaluation:
 
     def _of_loop(
         self, room: Room, target: ast.expr, over: ast.expr, name: str
-    ) -> list[str | re.Pattern[str]] | None:
+    ) -> list[Given] | None:
         values = _value(room, over, any_kind=True)
         if not values:
             return None
-        found = []
+        found: list[Given] = []
         for each in values[0]:
             found += [
                 part for part in _parts(target, each, name) if isinstance(part, str | re.Pattern)
@@ -230,13 +233,13 @@ def _value(room: Room, node: ast.expr, any_kind: bool = False) -> Any:
         return None
     try:
         found = eval(compile(ast.Expression(node), room.path, "eval"), dict(room.names))
-    except Exception:
+    except (AttributeError, LookupError, NameError, TypeError, ValueError, re.error):
         return None
     return [found] if any_kind or isinstance(found, str | bytes | re.Pattern) else None
 
 
-def _text_value(room: Room, node: ast.expr) -> list[str | re.Pattern[str]] | None:
-    found: list[str | re.Pattern[str]] | None = _value(room, node)
+def _text_value(room: Room, node: ast.expr) -> list[Given] | None:
+    found: list[Given] | None = _value(room, node)
     return found
 
 
