@@ -35,7 +35,7 @@ def forgone(found: Plan) -> float:
     """By what share the chosen layout is worse than what is proven."""
     direction, quantity = found.proof.objective.split()
     assert found.proof.value is not None
-    share = getattr(found.estimate, NUMBERS[quantity]) / found.proof.value
+    share: float = getattr(found.estimate, NUMBERS[quantity]) / found.proof.value
     return 1 - share if direction == "maximize" else share - 1
 
 
