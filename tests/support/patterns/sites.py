@@ -233,7 +233,15 @@ def _value(room: Room, node: ast.expr, any_kind: bool = False) -> Any:
         return None
     try:
         found = eval(compile(ast.Expression(node), room.path, "eval"), dict(room.names))
-    except (AttributeError, LookupError, NameError, TypeError, ValueError, re.error):
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        NameError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+    ):
         return None
     return [found] if any_kind or isinstance(found, str | bytes | re.Pattern) else None
 
