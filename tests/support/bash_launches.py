@@ -23,9 +23,9 @@ def launches(
     return script.launches
 
 
-def command(text: str) -> tuple[Word, ...]:
+def command(text: str, environment: Mapping[str, str] | None = None) -> tuple[Word, ...]:
     """The words of the last command that a script launches; none when it launches nothing."""
-    found = launches(text)
+    found = launches(text, environment=environment)
     return found[-1].words if found else ()
 
 

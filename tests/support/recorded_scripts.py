@@ -68,6 +68,8 @@ def run(script: Path, folder: Path, **variables: str) -> Ran:
         "HOME": str(home),
         "RECORD": str(record),
         "NNODES": "2",
+        "NODE_RANK": "0",
+        "MASTER_ADDR": "node1",
         "PARC_OUT": str(script.parents[1]),
         "LC_ALL": "C.UTF-8",
         **variables,

@@ -14,6 +14,7 @@ from ...link_words import link
 from ...release_check import of_package
 from ...released_options import releases
 from ...render import provenance, render, render_python
+from ...rendezvous import rendezvous
 from ..environment import VARIABLES, threads
 from ..options import hugging_face, options_of
 from ..target import ENTRY, TARGET
@@ -58,9 +59,7 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "provenance": provenance(plan),
         "name": job.model.name or job.name,
         "summary": list(_summary(plan)),
-        "world": layout.gpus,
-        "nodes": layout.nodes,
-        "gpus_per_node": job.cluster.gpus_per_node,
+        "rendezvous": rendezvous(plan),
         "check": of_package("DeepSpeed", "deepspeed", options.version),
         "environment": environment.lines(job, _variables(plan)),
         "steps": steps(job.train),

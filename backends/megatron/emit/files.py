@@ -11,6 +11,7 @@ from ...facts import plan_facts
 from ...languages import bash
 from ...languages.bash import Bash
 from ...render import nodes_text, provenance, render
+from ...rendezvous import rendezvous
 from ..extra import given
 from ..releases import release_check
 from ..rules import sequence_parallel
@@ -85,22 +86,13 @@ def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
         "provenance": provenance(plan),
         "title": f"{plan.job.name} on {nodes_text(layout.nodes)} of {gpus}",
         "summary": _summary(plan),
-        "usage": _usage(layout.nodes),
         "check": release_check(plan.job),
-        "gpus": layout.gpus,
-        "gpus_per_node": cluster.gpus_per_node,
+        "rendezvous": rendezvous(plan),
         "variables": list(_variables(plan)),
         "converts": plan.job.train.weights is not None,
         "environment": environment.lines(plan.job, variables(plan)),
         "groups": [{"name": name, "rows": rows(found)} for name, found in groups.items()],
     }
-
-
-def _usage(nodes: int) -> str:
-    arguments = "./pretrain.sh [more Megatron-LM options]"
-    if nodes == 1:
-        return arguments
-    return f"On each node: NODE_RANK=<0..{nodes - 1}> MASTER_ADDR=<first node> {arguments}"
 
 
 def degrees(layout: Layout) -> str:
@@ -132,10 +124,6 @@ def _variables(plan: Plan) -> Iterator[Bash]:
     checkpoints = TARGET.checkpoints(plan.job)["checkpoints"]
     wanted = {
         "MEGATRON_PATH": options.path,
-        "NNODES": plan.layout.nodes,
-        "NODE_RANK": 0,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": 29500,
         VARIABLE: replaceable(options),
         "DATA_CACHE": options.data_cache,
         "TOKENIZER": options.tokenizer,

@@ -10,7 +10,8 @@ from ...languages import python, toml
 from ...languages.python import Python
 from ...languages.toml import Toml
 from ...release_check import of_package
-from ...render import nodes_text, provenance, render, render_python
+from ...render import provenance, render, render_python
+from ...rendezvous import rendezvous
 from .. import data
 from ..models import flavor
 from ..options import options_of
@@ -121,8 +122,7 @@ def _values(plan: Plan) -> dict[str, object]:
         "python": release(job).python,
         "saves": options.save,
         "layout": plan.layout,
-        "gpus_per_node": job.cluster.gpus_per_node,
-        "nodes_text": nodes_text(plan.layout.nodes),
+        "rendezvous": rendezvous(plan),
         "summary": _summary(plan),
         "flavor": flavor(job),
     }

@@ -32,7 +32,8 @@ def test_bash_passes_what_the_reader_sees(name: str, tmp_path: Path) -> None:
     recorder.chmod(0o755)
     script = tmp_path / "pretrain.sh"
     script.write_text(script_of(PLANS[name]))
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    place = {"NNODES": str(PLANS[name].layout.nodes), "NODE_RANK": "0", "MASTER_ADDR": "first"}
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", **place}
     first = tmp_path / "checkpoints" / "llama3_8b-first"
     first.mkdir(parents=True)
     (first / "latest_checkpointed_iteration.txt").write_text("1")
@@ -44,7 +45,7 @@ def test_bash_passes_what_the_reader_sees(name: str, tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    expected = [str(word.text) for word in command(script.read_text())[1:]]
+    expected = [str(word.text) for word in command(script.read_text(), place)[1:]]
     assert done.stdout.split("\0")[:-1] == [*expected, "--extra"]
 
 
@@ -67,7 +68,7 @@ def test_wrong_node_count_stops(tmp_path: Path) -> None:
     environment = {"PATH": "/usr/bin:/bin", "NNODES": "3"}
     done = subprocess.run(["bash", str(script)], env=environment, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "16 GPUs" in done.stderr and "NNODES=3" in done.stderr
+    assert "2 nodes of 8 GPUs, not NNODES=3" in done.stderr
 
 
 @pytest.mark.parametrize("name", PLANS)

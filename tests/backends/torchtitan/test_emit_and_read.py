@@ -198,7 +198,8 @@ def test_launch_script_refuses_another_shape(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "needs 4 nodes of 8 GPUs, not NNODES=1" in done.stderr
     (tmp_path / "again").mkdir()
-    assert launched(PLANS["hsdp"], tmp_path / "again", NNODES="4").returncode == 0
+    place = {"NNODES": "4", "NODE_RANK": "3", "MASTER_ADDR": "first"}
+    assert launched(PLANS["hsdp"], tmp_path / "again", **place).returncode == 0
 
 
 def llama3_width(hidden: int, multiple_of: int, multiplier: float) -> int:
