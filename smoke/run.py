@@ -23,6 +23,8 @@ from .shrink import Room, not_exercised, shrunken
 #: Variables of a surrounding job that would change what a launcher does; they are not passed on.
 FOREIGN = frozenset({
     "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE",
+    "PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT", "SKYPILOT_NUM_NODES",
+    "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_NODES",
 })  # fmt: skip
 #: What a run printed, in a folder that is kept.
 LOG = "log.txt"

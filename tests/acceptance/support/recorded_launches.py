@@ -70,6 +70,8 @@ def recorded(script: Path, folder: Path, nodes: int) -> Started:
         "RECORD": str(record),
         "HOME": str(folder),
         "NNODES": str(nodes),
+        "NODE_RANK": "0",
+        "MASTER_ADDR": "127.0.0.1",
     }
     subprocess.run(
         ["bash", str(script)],
