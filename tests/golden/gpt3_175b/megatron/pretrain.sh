@@ -5,24 +5,57 @@
 # tp 8 x pp 8 x dp 16 = 1024 GPUs; zero 0, micro-batch 2 x 48, vpp 12, recompute selective.
 # Predicted 50.2% MFU, 20.8 s per step, 72.8 of 72.8 GiB on the fullest GPU.
 #
-# On each node: NODE_RANK=<0..127> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
+# On each of 128 nodes:
+# NNODES=128 NODE_RANK=<0..127> MASTER_ADDR=<host of node 0> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail
 
-# What depends on the machine: set these in the environment.
+# Which node of how many this is, and where node 0 listens: NNODES, NODE_RANK, MASTER_ADDR and MASTER_PORT as
+# they are set; what is not set, as the first of these says. None of them: this machine alone.
+nodes=1
+rank="${JOB_COMPLETION_INDEX-}" # the pod's number in a Job or JobSet of Kubernetes
+host=""
+if [[ -n ${PET_NNODES-} ]]; then # torchrun's own variables, set by Kubeflow; MIN:MAX where it is elastic
+    nodes="${PET_NNODES##*:}"
+    rank="${PET_NODE_RANK-}"
+    host="${PET_MASTER_ADDR-}"
+elif [[ -n ${SKYPILOT_NUM_NODES-} ]]; then
+    nodes="$SKYPILOT_NUM_NODES"
+    rank="${SKYPILOT_NODE_RANK-}"
+    host="${SKYPILOT_NODE_IPS-}"
+elif [[ -n ${OMPI_COMM_WORLD_SIZE-} ]]; then # mpirun, one process on each node
+    nodes="$OMPI_COMM_WORLD_SIZE"
+    rank="${OMPI_COMM_WORLD_RANK-}"
+elif [[ -n ${SLURM_STEP_NUM_NODES-} ]]; then # srun, one task on each node
+    nodes="$SLURM_STEP_NUM_NODES"
+    rank="${SLURM_NODEID-}"
+    host="${MASTER_ADDR:-$(scontrol show hostnames "${SLURM_STEP_NODELIST-}")}"
+fi
+NNODES="${NNODES:-$nodes}"
+if ((NNODES == 1)); then
+    rank=0
+    host=127.0.0.1
+fi
+NODE_RANK="${NODE_RANK:-$rank}"
+MASTER_ADDR="${MASTER_ADDR:-${host%%$'\n'*}}"
+MASTER_PORT="${MASTER_PORT:-${PET_MASTER_PORT:-29500}}"
+# What torchrun would take from its own variables beside what it is told below.
+unset PET_STANDALONE PET_RDZV_BACKEND PET_RDZV_ENDPOINT PET_RDZV_ID PET_RDZV_CONF
+
+GPUS_PER_NODE=8
+if ((NNODES * GPUS_PER_NODE != 1024)); then
+    echo "the layout needs 128 nodes of $GPUS_PER_NODE GPUs, not NNODES=$NNODES" >&2
+    exit 2
+fi
+if [[ -z $NODE_RANK || -z $MASTER_ADDR ]]; then # never a guess: all would be node 0
+    echo "set NODE_RANK (0 to $((NNODES - 1)), on each node its own) and MASTER_ADDR (the host of node 0)" >&2
+    exit 2
+fi
+
+# What else depends on the machine: set these in the environment.
 MEGATRON_PATH="${MEGATRON_PATH:-/opt/megatron-lm}"
-NNODES="${NNODES:-128}"
-NODE_RANK="${NODE_RANK:-0}"
-MASTER_ADDR="${MASTER_ADDR:-127.0.0.1}"
-MASTER_PORT="${MASTER_PORT:-29500}"
 DATA_PATH="${DATA_PATH:-/data/pile_text_document}"
 CHECKPOINT_DIR="${CHECKPOINT_DIR:-checkpoints/gpt3_175b}"
 MEGATRON_PATH="${MEGATRON_PATH/#-/./-}" # Python takes a dash in front for an option
-GPUS_PER_NODE=8
-
-if ((NNODES * GPUS_PER_NODE != 1024)); then
-    echo "this layout is for 1024 GPUs, not for NNODES=$NNODES times $GPUS_PER_NODE" >&2
-    exit 2
-fi
 
 # Written for Megatron-LM 0.19; ANY_RELEASE=1 starts with any other.
 MEGATRON_RELEASE=0.19
@@ -118,7 +151,7 @@ LOGGING=(
 )
 
 exec torchrun \
-    --nnodes="$NNODES" \
+    --nnodes=128 \
     --nproc-per-node="$GPUS_PER_NODE" \
     --node-rank="$NODE_RANK" \
     --master-addr="$MASTER_ADDR" \
