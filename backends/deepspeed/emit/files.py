@@ -54,7 +54,7 @@ def facts(plan: Plan) -> dict[str, Value]:
 
 
 def _launch_values(plan: Plan) -> dict[str, Any]:
-    job, layout, options = plan.job, plan.layout, options_of(plan.job)
+    job, options = plan.job, options_of(plan.job)
     return {
         "provenance": provenance(plan),
         "name": job.model.name or job.name,
