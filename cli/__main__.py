@@ -35,7 +35,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     from parc.commands import modules
     from parc.dsl.inputs.docstrings import docstring
 
-    root = argparse.ArgumentParser(
+    root = _Root(
         prog="parc",
         description="Compile a training job into its best parallel layout, and into the files that run it.",
         epilog="exit codes: 0 fine, 1 findings or no feasible layout, 2 wrong usage or unreadable input, "
@@ -49,6 +49,44 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         module.arguments(sub)
         sub.set_defaults(run=module.run)
     return root
+
+
+class _Root(argparse.ArgumentParser):
+    """Lists the commands by what a user wants to do."""
+
+    def format_help(self) -> str:
+        from parc.commands import TASKS
+
+        (commands,) = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+        listed = {each.dest: each for each in commands._choices_actions}
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for task, names in TASKS.items():
+            formatter.start_section(task)
+            typed = (name.rstrip("_") for name in names)
+            formatter.add_arguments(listed[name] for name in typed if name in listed)
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments(a for a in self._actions if a is not commands)
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+
+def _refuse_unknown(word: str) -> None:
+    """Raises `JobError` for a word that is neither a command nor an option."""
+    from parc.codes import USAGE
+    from parc.commands import words
+    from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+
+    if word in words() or word.startswith("-"):
+        return
+    message = f"there is no command `{word}`"
+    if word.endswith(".par"):
+        raise JobError([Diagnostic(USAGE, message, help=f"`parc plan {word}`")])
+    help = did_you_mean(word, words()) or "`parc --help` lists the commands"
+    raise JobError([Diagnostic(USAGE, message, help=help)])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -122,7 +160,8 @@ def _run(argv: Sequence[str]) -> int:
     own, script = _split(argv)
     with tolerant_streams():
         try:
-            arguments = parser(own[0] if own else "").parse_args(own)
+            _refuse_unknown(own[0])
+            arguments = parser(own[0]).parse_args(own)
             arguments.script = script
             code = int(arguments.run(arguments))
             sys.stdout.flush()

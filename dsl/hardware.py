@@ -131,7 +131,9 @@ class Cluster(Frozen):
     nvlink_mesh: Annotated[
         bool, Doc("links join pairs of GPUs, without a switch: n of them use the n - 1 of each")
     ] = False
-    network: Annotated[Bandwidth, Doc("per GPU and direction, between domains")]
+    network: Annotated[
+        Bandwidth, Doc("per GPU and direction, between domains; one node needs none")
+    ]
     network_latency: Annotated[Seconds, Doc("of one message between nodes")] = 8e-6
     network_efficiency: Annotated[Share, Doc("share of the network that collectives reach")] = 0.75
     overlap_lost: Annotated[

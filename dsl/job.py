@@ -15,6 +15,9 @@ from .model import Model
 from .open_settings import Word
 from .settings import Count, Doc, Frozen, Open, Seconds, Unit, Zero
 
+#: `min_learning_rate` unless given, beside rates above it.
+MIN_LEARNING_RATE = 3e-5
+
 
 class Train(Frozen):
     seq_len: Annotated[int, Unit("token"), Field(ge=1, le=10**8), Doc("tokens in a sequence")]
@@ -48,8 +51,13 @@ class Train(Frozen):
         float, Unit("1"), Field(gt=0, le=10), Doc("highest of the schedule")
     ] = 3e-4
     min_learning_rate: Annotated[
-        float, Unit("1"), Field(ge=0, le=10), Doc("last of the schedule")
-    ] = 3e-5
+        float,
+        Unit("1"),
+        Field(ge=0, le=10),
+        Doc(
+            "last of the schedule; a tenth of learning_rate where that is 3e-5 or less, unless given"
+        ),
+    ] = MIN_LEARNING_RATE
     schedule: Annotated[
         Literal["cosine", "linear", "constant", "wsd"],
         Doc("of the learning rate, after the warmup; wsd stays high and decays at the end"),
@@ -104,6 +112,14 @@ class Train(Frozen):
     seed: Annotated[
         int, Unit("1"), Field(ge=0, le=2**31 - 1), Doc("of initialisation and data order")
     ] = 1234
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rate_falls(cls, values: dict[str, Any]) -> dict[str, Any]:
+        rate = values.get("learning_rate")
+        if "min_learning_rate" in values or not isinstance(rate, float | int):
+            return values
+        return values | ({"min_learning_rate": rate / 10} if rate <= MIN_LEARNING_RATE else {})
 
     @property
     def ramp(self) -> tuple[batch_ramp.Stage, ...]:

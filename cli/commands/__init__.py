@@ -5,31 +5,22 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-#: In the order of the help; `import_` is `parc import`, whose word is Python's.
-COMMANDS = (
-    "init",
-    "compile",
-    "plan",
-    "explain",
-    "compare",
-    "sweep",
-    "trace",
-    "report",
-    "estimate",
-    "measure",
-    "trials",
-    "calibrate",
-    "check",
-    "fmt",
-    "lint",
-    "lsp",
-    "serve",
-    "import_",
-    "smoke",
-    "std",
-    "rules",
-    "completion",
-)
+#: What a user wants to do -> the commands for it, in the order of the help; `import_` is `parc import`, whose
+#: word is Python's.
+TASKS = {
+    "start here": ("init", "plan", "compile"),
+    "understand a plan": ("explain", "estimate", "compare", "report", "trace", "serve", "sweep"),
+    "launch files that exist": ("lint", "import_"),
+    "job files": ("check", "fmt", "lsp"),
+    "run, measure, plan better": ("smoke", "measure", "trials", "calibrate"),
+    "look up": ("std", "rules", "completion"),
+}
+COMMANDS = tuple(name for names in TASKS.values() for name in names)
+
+
+def words() -> list[str]:
+    """The commands as they are typed."""
+    return [name.rstrip("_") for name in COMMANDS]
 
 
 def modules(word: str = "") -> list[ModuleType]:

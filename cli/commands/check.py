@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
 from ..printing.terminal import print_diagnostics, print_json, print_page, print_text
-from .job_arguments import add_json, add_overrides
+from .job_arguments import STANDARD_INPUT, add_json, add_overrides, standard_input
+
+if TYPE_CHECKING:
+    from parc.checking import Checked
 
 NAME = "check"
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("job", nargs="*", metavar="JOB", help="a job file")
+    parser.add_argument("job", nargs="*", metavar="JOB", help="a job file, or - for standard input")
     add_overrides(parser)
     add_json(parser)
     parser.add_argument("--fix", action="store_true", help="write the cures into the files")
@@ -40,21 +45,31 @@ def run(arguments: Namespace) -> int:
         return 0
     if not arguments.job:
         raise JobError([Diagnostic(codes.NO_FILES, "no job is named", help="parc check job.par")])
+    if STANDARD_INPUT in arguments.job and (arguments.diff or arguments.fix):
+        message = "--fix and --diff take files, not standard input"
+        raise JobError([Diagnostic(codes.USAGE, message, help="save the job to a file")])
     if arguments.diff or arguments.fix:
         mended = [path for path in arguments.job if _mend(path, arguments)]
         if arguments.diff:
             return 1 if mended else 0
-    from parc.checking import checked
-
-    jobs = {path: checked(path, arguments.set) for path in arguments.job}
+    jobs = {path: _checked(path, arguments.set) for path in arguments.job}
     found = [diagnostic for each in jobs.values() for diagnostic in each.diagnostics]
     for path, each in jobs.items():
         if not each.diagnostics and not arguments.json:
-            print_text(f"{path}: fine")
+            print_text(f"{'<stdin>' if path == STANDARD_INPUT else path}: fine")
     print_diagnostics(found)
     if arguments.json:
         print_json([diagnostic.to_json() for diagnostic in found])
     return max(each.code for each in jobs.values())
+
+
+def _checked(path: str, overrides: Sequence[str]) -> Checked:
+    from parc.checking import checked
+    from parc.dsl.syntax.sources import decode
+
+    if path != STANDARD_INPUT:
+        return checked(path, overrides)
+    return checked("<stdin>", overrides, decode(standard_input(), "<stdin>"))
 
 
 def _mend(path: str, arguments: Namespace) -> bool:

@@ -11,14 +11,12 @@ from pathlib import Path
 
 from parc.dsl import codes
 from parc.dsl.diagnostics import Diagnostic, JobError, Source, Span
-from parc.dsl.report import wrong
 
 from ..printing.terminal import print_diagnostics, print_json
 from ..writing.output_folder import Change
-from .job_arguments import add_json
+from .job_arguments import STANDARD_INPUT, add_json, standard_input
 
 NAME = "fmt"
-STANDARD_INPUT = "-"
 SUFFIX = ".par"
 
 
@@ -81,21 +79,12 @@ def _change(path: str) -> Change:
     from parc.dsl.syntax.sources import decode, read
 
     if path == STANDARD_INPUT:
-        before = _standard_input()
+        before = standard_input()
         source = Source("<stdin>", decode(before, "<stdin>"))
     else:
         source, before = read(path, path)
     mark = BOM_UTF8 if before.startswith(BOM_UTF8) else b""
     return Change(source.name, before, mark + formatted(source).encode())
-
-
-def _standard_input() -> bytes:
-    from parc.dsl.syntax.sources import MAX_BYTES
-
-    data = sys.stdin.buffer.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise wrong(codes.TOO_LARGE, f"standard input is longer than {MAX_BYTES:,} bytes")
-    return data
 
 
 def _deal_with(change: Change, arguments: Namespace) -> None:

@@ -19,11 +19,12 @@ JOB = Path("job.par")
 def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     model = parser.add_mutually_exclusive_group()
-    hub = "a model of Hugging Face: its config.json, or the folder that holds it"
+    named = "such as Qwen/Qwen3-8B: a model of `parc std`, or of Hugging Face's cache"
+    model.add_argument("--model", metavar="NAME", help=named)
+    hub = "a config.json of Hugging Face, or the folder that holds it"
     model.add_argument("--hf", metavar="PATH", help=hub)
-    model.add_argument("--model", metavar="NAME", help="a model of the library, such as llama3_8b")
     where = parser.add_mutually_exclusive_group()
-    gpus = "how many of which, such as 64xH100; as many as the model needs unless given"
+    gpus = "how many of which type, such as 64xH100; as many as the model needs unless given"
     where.add_argument("--gpus", metavar="NxTYPE", help=gpus)
     there = "the GPUs that nvidia-smi, SLURM and its topology name here"
     where.add_argument("--detect", action="store_true", help=there)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +15,22 @@ from .. import codes
 
 if TYPE_CHECKING:
     from parc.dsl.job import Job
+
+
+#: In place of a file's name.
+STANDARD_INPUT = "-"
+
+
+def standard_input() -> bytes:
+    """A job from standard input. Raises `JobError` where it is longer than a job may be."""
+    from parc.dsl.codes import TOO_LARGE
+    from parc.dsl.report import wrong
+    from parc.dsl.syntax.sources import MAX_BYTES
+
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise wrong(TOO_LARGE, f"standard input is longer than {MAX_BYTES:,} bytes")
+    return data
 
 
 def add_overrides(parser: ArgumentParser) -> None:

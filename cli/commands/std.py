@@ -1,4 +1,4 @@
-"""list the standard library, or print one entry of it"""
+"""list the standard library or a part of it, or print one entry"""
 
 from __future__ import annotations
 
@@ -17,20 +17,30 @@ if TYPE_CHECKING:
 NAME = "std"
 
 
+#: Option -> the kind of definitions that it lists.
+KINDS = {"models": "model", "gpus": "gpu", "clusters": "cluster"}
+
+
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="one entry, such as h100_pod")
+    word = "one entry, such as h100_pod, or a part of the names to list, such as llama"
+    parser.add_argument("name", nargs="?", metavar="NAME", help=word)
+    only = parser.add_mutually_exclusive_group()
+    for option, kind in KINDS.items():
+        only.add_argument(f"--{option}", dest="kind", action="store_const", const=kind,
+                          help=f"list the {option} alone")  # fmt: skip
     add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
     from parc.dsl import std_entries
 
-    entries = std_entries()
+    entries = [each for each in std_entries() if arguments.kind in (None, each.kind)]
+    whole = False
     if arguments.name is not None:
-        entries = _named(entries, arguments.name.removeprefix("std."))
+        entries, whole = _named(entries, arguments.name.removeprefix("std."))
     if arguments.json:
         print_json([_json(entry) for entry in entries])
-    elif arguments.name is not None:
+    elif whole:
         print_text("\n\n".join(definition(entry) for entry in entries))
     else:
         width = max(len(entry.name) for entry in entries)
@@ -39,17 +49,20 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _named(entries: list[StdEntry], name: str) -> list[StdEntry]:
+def _named(entries: list[StdEntry], name: str) -> tuple[list[StdEntry], bool]:
+    """The entry of a name, which is printed whole, else those whose names hold it."""
     from parc.dsl.library import canonical
 
     wanted = canonical(name)
-    found = [entry for entry in entries if wanted in map(canonical, (entry.name, *entry.aliases))]
-    if not found:
-        known = [entry.name for entry in entries]
-        message = f"the standard library has no `{name}`"
-        help_text = did_you_mean(name, known) or "`parc std` lists it"
-        raise JobError([Diagnostic(codes.NO_STD_ENTRY, message, help=help_text)])
-    return found
+    names = {entry.name: [*map(canonical, (entry.name, *entry.aliases))] for entry in entries}
+    if found := [entry for entry in entries if wanted in names[entry.name]]:
+        return found, True
+    if found := [entry for entry in entries if any(wanted in each for each in names[entry.name])]:
+        return found, False
+    known = [entry.name for entry in entries]
+    message = f"the standard library has no `{name}`"
+    help_text = did_you_mean(name, known) or "`parc std` lists it"
+    raise JobError([Diagnostic(codes.NO_STD_ENTRY, message, help=help_text)])
 
 
 def _also(entry: StdEntry) -> str:

@@ -13,7 +13,8 @@ from .. import codes
 from .detected import detected_gpus
 from .first_job import FirstJob
 from .gpus import ChosenGpus, asked_gpus
-from .models import ChosenModel, hugging_face_choice, std_choice
+from .models import ChosenModel
+from .named_model import model_of_answer, model_of_name, model_of_path
 from .questions import Terminal
 from .write import first_job
 
@@ -28,23 +29,31 @@ def asked_job(arguments: Namespace) -> tuple[FirstJob, str]:
 def _gpus(arguments: Namespace, terminal: Terminal | None) -> ChosenGpus | None:
     if arguments.detect:
         return detected_gpus()
-    named = arguments.gpus
-    if named is None and terminal is not None:
-        named = terminal.ask("GPUs, such as 64xH100 (as many as the model needs)")
+    named: str | None = arguments.gpus
+    if named is None:
+        question = "GPUs, for example 64xH100 (return: as many as the model needs)"
+        return terminal.answer(question, _gpus_or_none) if terminal else None
+    if named.strip().isdecimal() and int(named) and terminal is not None:
+        question = f"Type of the {named.strip()} GPUs, for example H100"
+        return terminal.answer(question, lambda kind: asked_gpus(f"{named}x{kind}"))
+    return _gpus_or_none(named)
+
+
+def _gpus_or_none(named: str) -> ChosenGpus | None:
     return asked_gpus(named) if named else None
 
 
 def _model(arguments: Namespace, terminal: Terminal | None) -> ChosenModel:
     if arguments.hf:
-        return hugging_face_choice(arguments.hf)
+        return model_of_path(arguments.hf)
     if arguments.model:
-        return std_choice(arguments.model)
+        return model_of_name(arguments.model)
     if terminal is None:
-        message = "which model the job trains is not said"
-        help = "--hf with a config.json or its folder, or --model with a name of `parc std`"
+        message = "no model is named"
+        help = "--model with a name, for example Qwen/Qwen3-8B, or --hf with a config.json or its folder"
         raise JobError([Diagnostic(NO_CONFIG, message, help=help)])
-    answer = terminal.ask("Model: a folder with a config.json, or a name of `parc std`")
-    return hugging_face_choice(answer) if terminal.is_path(answer) else std_choice(answer)
+    question = "Model, for example Qwen/Qwen3-8B, or a folder with a config.json"
+    return terminal.answer(question, model_of_answer)
 
 
 def check_targets(names: Sequence[str] | None) -> None:

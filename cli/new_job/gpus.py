@@ -27,6 +27,8 @@ _ASKED = (
     re.compile(rf"{_NAME}(?:\s{{0,9}}[:*]\s{{0,9}}|(?<=[\d\s])x\s{{0,9}})(?P<count>\d{{1,7}})",
                re.IGNORECASE),
 )  # fmt: skip
+#: The name of a type without a number, such as `H100` and `A100-80GB`.
+_ALONE = re.compile(r"[A-Za-z]")
 _PARENT = re.compile(r"gpu[ \t]+\w+[ \t]+from[ \t]+(\w+)")
 #: Words of a driver's name of a GPU that tell no two apart.
 _IDLE_WORDS = re.compile(r"nvidia|tesla|amd|instinct|graphics|hbm\d?e?|oam|sxm\d", re.IGNORECASE)
@@ -62,16 +64,17 @@ class ChosenGpus:
 
 
 def asked_gpus(text: str) -> ChosenGpus:
-    """GPUs of a text such as `64xH100`. Raises `JobError` for a GPU that the library lacks, and for a number
-    that is no number of whole nodes."""
+    """GPUs of a text such as `64xH100`; a type alone is one GPU. Raises `JobError` for a GPU that the library
+    lacks, and for a number that is not a multiple of the GPUs of a node."""
     found = next(filter(None, (form.fullmatch(text.strip()) for form in _ASKED)), None)
     said = found.groupdict() if found else {}
     nodes, count = (int(said[key]) if said.get(key) else None for key in ("nodes", "count"))
+    if not said and _ALONE.match(text.strip()):
+        return of_type(1, text.strip())
     if not said or nodes == 0 or count == 0:
         bare = text.strip().isdecimal() and int(text)
-        message = f"`{text}` is no number of GPUs of a type"
-        help = f"such as {text.strip()}xH100" if bare else "such as 64xH100 or 8xA100-80GB"
-        raise _refused(message, help)
+        message = f"`{text}` is not COUNTxGPU"
+        raise _refused(message, f"for example {text.strip() if bare else 8}xH100")
     if nodes is None:
         return of_type(count or 0, said["name"])
     in_node = count or std_cluster(_cluster_of(said["name"])[0]).gpus_per_node
@@ -85,7 +88,7 @@ def of_type(count: int, named: str, per_node: int | None = None) -> ChosenGpus:
     in_node = per_node or min(count, std_cluster(base).gpus_per_node)
     if count % in_node:
         down, up = count // in_node * in_node, -(-count // in_node) * in_node
-        message = f"{count} GPUs are no whole number of nodes of {in_node} (std.{base})"
+        message = f"{count} GPUs is not a multiple of the {in_node} GPUs of a node of std.{base}"
         raise _refused(message, f"{down} or {up}")
     return ChosenGpus(base, gpu, count // in_node, in_node)
 
@@ -156,7 +159,8 @@ def _gpu(named: str) -> str:
     fitting = [*exact, *sorted(begin, key=lambda name: name not in homes), *_by_words(named, known)]
     if not fitting:
         node = STD.find("cluster", named)
-        help = did_you_mean(said, known) or f"it has {', '.join(known)}"
+        alike = (name for name in known if not _other_card(said, name))
+        help = did_you_mean(said, alike) or f"it has {', '.join(known)}"
         if node is not None and node.block.name is not None:
             cluster = std_cluster(node.block.name.name)
             help = (
@@ -164,6 +168,12 @@ def _gpu(named: str) -> str:
             )
         raise _refused(f"no GPU of the standard library is a `{named}`", help)
     return fitting[0]
+
+
+def _other_card(said: str, name: str) -> bool:
+    """Whether two names differ in a number of as many digits, as 5090 and 4090: then neither is misspelt."""
+    numbers = [re.sub(r"\D", "", each) for each in (said, name)]
+    return numbers[0] != numbers[1] and len(numbers[0]) == len(numbers[1])
 
 
 def _plain(name: str) -> str:

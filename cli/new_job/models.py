@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parc.compiler.model.parameters import total
-from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.inputs.files import reason_of, text_of
-from parc.dsl.library import std_entries
 from parc.dsl.model import Model
 from parc.dsl.standard import std_model
 from parc.dsl.syntax.naming import block_name
 from parc.reading.huggingface.codes import BAD_VALUE, NO_CONFIG
 from parc.reading.huggingface.config import Unsaid
 from parc.reading.huggingface.described import CONFIG, DescribedModel, read_model
-
-from .. import codes
 
 
 @dataclass(frozen=True)
@@ -45,20 +42,15 @@ class ChosenModel:
 
 
 def std_choice(name: str) -> ChosenModel:
-    """A model of the standard library. Raises `JobError` for a name that it lacks."""
-    short = name.removeprefix("std.")
-    known = [entry.name for entry in std_entries() if entry.kind == "model"]
-    if short not in known:
-        message = f"the standard library has no model `{name}`"
-        help = did_you_mean(short, known) or "`parc std` lists them"
-        raise JobError([Diagnostic(codes.NO_STD_ENTRY, message, help=help)])
-    model = std_model(short)
-    return ChosenModel(short, model, {}, base=f"std.{short}", positions=model.max_positions)
+    """The model `std.NAME` of the standard library. Raises `JobError` for a name that it lacks."""
+    model = std_model(name)
+    return ChosenModel(name, model, {}, base=f"std.{name}", positions=model.max_positions)
 
 
-def hugging_face_choice(named: str) -> ChosenModel:
-    """The model of a config.json, or of a folder that holds one. Raises `JobError`."""
-    path = Path(named)
+def hugging_face_choice(named: str, called: str | None = None) -> ChosenModel:
+    """The model of a config.json, or of a folder that holds one; `called` is its name where the path does not
+    say it. Raises `JobError`."""
+    path = Path(named).expanduser()
     folder = path if path.is_dir() else path.parent
     config = path / CONFIG if path.is_dir() else path
     described = read_model(str(config), _text(config))
@@ -67,7 +59,7 @@ def hugging_face_choice(named: str) -> ChosenModel:
     except ValueError as error:
         raise JobError([_unsound(config, error)]) from None
     return ChosenModel(
-        name=_name(path, folder),
+        name=block_name(called.lower(), "model") if called else _name(path, folder),
         model=model,
         settings=described.settings,
         source=config.name,

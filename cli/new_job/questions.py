@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TextIO, TypeVar
+
+from parc.dsl.diagnostics import JobError
+
+from ..printing.terminal import print_diagnostics
+
+Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Terminal:
     """Questions go to stderr, so that stdout holds results alone."""
 
     answers: TextIO
     questions: TextIO
+    ended: bool = False
 
     @classmethod
     def present(cls) -> Terminal | None:
@@ -27,9 +34,18 @@ class Terminal:
         """The answer without spaces around it, empty for a bare return and at the end of input."""
         self.questions.write(f"{question}: ")
         self.questions.flush()
-        return self.answers.readline().strip()
+        line = self.answers.readline()
+        self.ended = not line
+        return line.strip()
 
-    @staticmethod
-    def is_path(answer: str) -> bool:
-        """Whether an answer names a file or folder, and no entry of the standard library."""
-        return os.sep in answer or answer.endswith(".json") or os.path.exists(answer)
+    def answer(self, question: str, read: Callable[[str], Answer]) -> Answer:
+        """The first answer that `read` takes; a complaint is shown, and the question asked again. Raises the
+        complaint at the end of input."""
+        while True:
+            said = self.ask(question)
+            try:
+                return read(said)
+            except JobError as error:
+                if self.ended:
+                    raise
+                print_diagnostics(error.diagnostics)

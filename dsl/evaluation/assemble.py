@@ -151,7 +151,15 @@ def cluster_of(block: Gathered, checker: Checker) -> Cluster | None:
             if gpu is not None:
                 values.found["gpu"] = gpu
                 values.failed.discard("gpu")
+                _without_network(values, gpu)
     return build(block, Cluster, values, checker.report, name=block.name)
+
+
+def _without_network(values: Values, gpu: Gpu) -> None:
+    """One node whose GPUs are one domain sends nothing over a network: PCIe stands in its place."""
+    asked = values.found.keys() | values.failed
+    if values.found.get("nodes") == (1,) and not asked & {"network", "nvlink_domain"}:
+        values.found["network"] = gpu.pcie
 
 
 def _gpu(checker: Checker, chosen: Located) -> Gpu | None:

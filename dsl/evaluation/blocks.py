@@ -15,6 +15,7 @@ from ..open_settings import Word
 from ..report import Report, already_reported, wrong
 from ..schema import setting_types
 from ..syntax.tree import Block, Clause, Collection, Identifier, Setting, Text
+from .dependent_settings import taken_back
 from .evaluate import plain
 from .open_values import Several, read_or_open
 from .scope import Definition, Names
@@ -104,7 +105,8 @@ def gather(definition: Definition, changes: Mapping[str, Located], report: Repor
 
 def _over(settings: dict[str, Located], own: Mapping[str, Located]) -> dict[str, Located]:
     """Settings of a base below those of a block; runs on one GPU tell nothing of a block with another."""
-    found = settings | dict(own)
+    gone = taken_back({key: each.setting for key, each in own.items()})
+    found = {key: each for key, each in settings.items() if key not in gone} | dict(own)
     if "measured" in settings and "gpu" in own and "measured" not in own:
         before = settings.get("gpu")
         if before is not None and not _derived_gpu(own["gpu"], before):
@@ -203,7 +205,9 @@ def read_settings(
             from .unknown_settings import unknown
 
             beside = {each: given.setting for each, given in block.settings.items()}
-            report.extend([unknown(located.setting, block.title, known, beside, targets)])
+            complaint = unknown(located.setting, block.title, known, beside, targets)
+            report.extend([complaint])
+            values.failed |= _meant(complaint.fix, known)
         elif key not in without:
             values.failed.add(key)
             with report.catching():
@@ -213,6 +217,11 @@ def read_settings(
                 values.found[key] = value.words[0] if isinstance(value, Several) else value
                 values.failed.discard(key)
     return values
+
+
+def _meant(fix: Fix | None, known: Mapping[str, object]) -> set[str]:
+    """The settings that a cure writes in place of an unknown one: they are misspelt, and not missing."""
+    return {edit.text for edit in fix.edits} & set(known) if fix else set()
 
 
 def build(

@@ -8,6 +8,7 @@ from ..diagnostics import Diagnostic
 from ..job import Train
 from ..model import Model
 from .cluster_consistency import CLUSTER_CHECKS
+from .dependent_settings import OF_ROPE_SCALING
 from .evaluate import plain
 from .parts import Complaints, Parts, note
 
@@ -84,26 +85,12 @@ def router_groups_fit(parts: Parts) -> Complaints:
         yield Diagnostic(codes.ROUTER, message, parts.span("model", "topk"), help=help)
 
 
-#: Settings of scaled rotary positions, and the kinds that have them.
-_OF_ROPE_SCALING = {
-    "rope_factor": ("linear", "llama3", "yarn"),
-    "rope_original_positions": ("llama3", "yarn"),
-    "rope_low_freq": ("llama3",),
-    "rope_high_freq": ("llama3",),
-    "rope_beta_fast": ("yarn",),
-    "rope_beta_slow": ("yarn",),
-    "rope_mscale": ("yarn",),
-    "rope_mscale_all_dim": ("yarn",),
-    "rope_truncate": ("yarn",),
-}
-
-
 def rope_scaling_agrees(parts: Parts) -> Complaints:
     model = parts.model
     if not model:
         return
     kind = model.rope_scaling
-    for key, kinds in _OF_ROPE_SCALING.items():
+    for key, kinds in OF_ROPE_SCALING.items():
         if kind not in kinds and getattr(model, key) != Model.model_fields[key].default:
             message = f"`{key}` has no meaning with `rope_scaling = {kind}`"
             help = f"say `rope_scaling = {kinds[0]}`, or leave it out"

@@ -125,14 +125,14 @@ def test_enough_gpus_are_assumed(run: Parc) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ((), "PAR164", "--hf with a config.json or its folder, or --model"),
+        ((), "PAR164", "--model with a name, for example Qwen/Qwen3-8B"),
         (("--hf", "missing"), "PAR164", "cannot read `missing`: no such file"),
         (("--hf", "."), "PAR164", "cannot read `config.json`: no such file"),
         (("--model", "llama3_8"), "PAR094", "did you mean `llama3_8b`?"),
         (("--model", "llama3_8b", "--gpus", "12xH100"), "PAR168", "8 or 16"),
         (("--model", "llama3_8b", "--gpus", "8xh10"), "PAR168", "no GPU of the standard library"),
-        (("--model", "llama3_8b", "--gpus", "H100"), "PAR168", "such as 64xH100"),
-        (("--model", "llama3_8b", "--gpus", "0xH100"), "PAR168", "such as 64xH100"),
+        (("--model", "llama3_8b", "--gpus", "8"), "PAR168", "for example 8xH100"),
+        (("--model", "llama3_8b", "--gpus", "0xH100"), "PAR168", "for example 8xH100"),
         (("--model", "llama3_8b", "--target", "megatrn"), "PAR092", "did you mean `megatron`?"),
     ],
 )
@@ -235,6 +235,31 @@ def test_a_terminal_is_asked(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None
     terminal = Terminal(io.StringIO("llama3_8b\n16xH200\n"), questions)
     monkeypatch.setattr(Terminal, "present", lambda: terminal)
     assert run("init", "-o", "new.par").code == 0
-    assert "parc std" in questions.getvalue() and "64xH100" in questions.getvalue()
+    assert "Qwen/Qwen3-8B" in questions.getvalue() and "64xH100" in questions.getvalue()
     job = parc.load("new.par")
     assert job.model.layers == 32 and job.cluster.gpu.name == "h200" and job.cluster.nodes == (2,)
+
+
+def test_a_terminal_is_asked_again(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = io.StringIO()
+    terminal = Terminal(io.StringIO("lama3_8b\nllama3_8b\n12xH100\nH100\n"), questions)
+    monkeypatch.setattr(Terminal, "present", lambda: terminal)
+    ran = run("init", "-o", "new.par")
+    assert ran.code == 0 and "did you mean `llama3_8b`?" in ran.err and "8 or 16" in ran.err
+    assert questions.getvalue().count("Model") == 2 == questions.getvalue().count("GPUs, for")
+    assert parc.load("new.par").cluster.gpus_per_node == 1
+
+
+def test_a_terminal_that_ends_is_not_asked_again(
+    run: Parc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Terminal, "present", lambda: Terminal(io.StringIO("x9"), io.StringIO()))
+    ran = run("init", "-o", "new.par")
+    assert ran.code == 2 and "no model is called" in ran.err
+
+
+def test_a_bare_number_asks_for_the_type(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(io.StringIO("H200\n"), io.StringIO())
+    monkeypatch.setattr(Terminal, "present", lambda: terminal)
+    assert run("init", "--model", "llama3_8b", "--gpus", "16", "-o", "new.par").code == 0
+    assert parc.load("new.par").cluster.gpu.name == "h200"

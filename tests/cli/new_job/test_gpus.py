@@ -42,6 +42,9 @@ from parc.new_job.gpus import asked_gpus, enough_gpus
         ("h100x8", "dgx_h100", None, 1, 8),
         ("H100 x 64", "dgx_h100", None, 8, 8),
         ("rtx4090x2", "cloud_l40s", "std.rtx4090", 1, 2),
+        ("H100", "dgx_h100", None, 1, 1),
+        ("NVIDIA A100-SXM4-80GB", "dgx_a100", None, 1, 1),
+        ("rtx4090", "cloud_l40s", "std.rtx4090", 1, 1),
         ("8xAMD Instinct MI300X OAM", "mi300x_node", None, 1, 8),
     ],
 )
@@ -55,9 +58,9 @@ def test_names(text: str, base: str, gpu: str | None, nodes: int, per_node: int)
     "text",
     [
         "64",
+        "8xRTX5090",
         "8xp5.48xlarge",
         "0 nodes h100",
-        "rtx4090",
         "8xrtx9090",
         "8xh10",
         "8x80",
@@ -82,3 +85,13 @@ def test_enough_are_half_full_at_most_and_no_more_than_needed(parameters: int) -
     room = found.count * std_cluster(found.base).gpu.memory
     assert 18 * parameters <= room / 2 and found.assumed
     assert found.nodes == 1 or 18 * parameters > room / 4
+
+
+@pytest.mark.parametrize(
+    ("text", "suggests"), [("8xRTX5090", False), ("8xh10", False), ("8xh20o", True)]
+)
+def test_another_card_is_not_a_misspelling(text: str, suggests: bool) -> None:
+    """An RTX 5090 is not a misspelt RTX 4090."""
+    with pytest.raises(JobError) as caught:
+        asked_gpus(text)
+    assert ("did you mean" in (caught.value.diagnostics[0].help or "")) == suggests
