@@ -17,6 +17,12 @@ from tests.support.command_line import without_library_lines
 from tests.support.paths import CASES, ROOT
 
 FOLDER = CASES / "errors"
+LENGTH = 100_000
+PLACES = (
+    "model m {{ layers = {} }}\n",
+    "{} model m {{ layers = 2 }}\n",
+    "goal {{ require tp < {} }}\n",
+)
 
 
 def complaints(path: str) -> str:
@@ -156,3 +162,14 @@ def test_lines_of_a_text(text: str) -> None:
         assert Span(source, place, place).line == text.count("\n", 0, place) + 1
     lines = [line.rstrip("\r") for line in text.split("\n")]
     assert [source.line(number) for number in range(1, len(lines) + 2)] == [*lines, ""]
+
+
+@pytest.mark.parametrize("piece", ["9", "a-", "1,", "a ", "8 8", "is ", "1 to ", " ", "0x", "("])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_long_line_is_soon_refused(place: str, piece: str) -> None:
+    """No cure is sought in a line of tens of thousands of characters."""
+    text = place.format(piece * (LENGTH // len(piece)))
+    started = time.process_time()
+    with pytest.raises(JobError):
+        loads(text, "job.par")
+    assert time.process_time() - started < 5
