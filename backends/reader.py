@@ -8,6 +8,7 @@ from ..reading.bash.script import Folder
 from ..reading.facts import LaunchConfig, Setting
 from ..reading.launchers import Started
 from .dated import Dated
+from .kept import Kept
 from .log import RunLog
 
 #: Settings of a block of the language by name.
@@ -114,5 +115,7 @@ class Reader:
     """Kind of a job without a framework -> codes of this one's predicates that hold for it, too."""
     program: Program | None = None
     """What is read, where it is no backend's."""
+    kept: Callable[[LaunchConfig], Kept | None] = field(default=lambda config: None)
+    """What the files say of checkpoints; None for those of another program."""
     dated: Dated | None = None
     """How they tell the framework's release, where lint has tables of what each release accepts."""

@@ -139,6 +139,14 @@ class LaunchConfig:
     def given(self, *names: str) -> bool:
         return self.option(*names) is not None
 
+    def may_be_given(self, name: str) -> bool:
+        """Whether an unknown word of the command may be this option."""
+        return any(
+            not each.alternatives
+            or any(name in text.replace("_", "-").split() for text in each.alternatives)
+            for each in self.hidden
+        )
+
 
 def texts_of(setting: Setting | None) -> tuple[str, ...]:
     """The known values of a setting as texts; none when it is not given."""

@@ -167,12 +167,7 @@ class LaunchedJob:
         return self.config.given(*names)
 
     def may_be_given(self, name: str) -> bool:
-        """Whether an unknown word of the command may be this option."""
-        return any(
-            not each.alternatives
-            or any(name in text.replace("_", "-").split() for text in each.alternatives)
-            for each in self.config.hidden
-        )
+        return self.config.may_be_given(name)
 
     def key(self, name: str) -> Setting | None:
         """A key of a DeepSpeed config, such as `zero_optimization.stage`."""

@@ -3,6 +3,7 @@
 from ..rule import rule_of
 from . import (
     batch,
+    checkpoints,
     combinations,
     coverage,
     deepspeed,
@@ -33,6 +34,7 @@ FAMILIES = (
     slurm_directives,
     slurm_resources,
     slurm_lifetime,
+    checkpoints,
     script,
     coverage,
 )

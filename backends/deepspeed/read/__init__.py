@@ -9,6 +9,7 @@ from .described import model, train
 from .discovered import is_config
 from .expressed import unexpressed
 from .jobs import alone, job
+from .kept import kept
 from .log import read_log
 from .target_block import options
 
@@ -30,5 +31,6 @@ READER = Reader(
     options=options,
     unexpressed=unexpressed,
     variables=VARIABLES,
+    kept=kept,
     dated=Dated("DeepSpeed", "json", re.compile(installed("deepspeed"))),
 )

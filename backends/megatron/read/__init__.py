@@ -9,6 +9,7 @@ from .answers import ANSWERS, fork
 from .described import train
 from .expressed import unexpressed
 from .jobs import job
+from .kept import kept
 from .log import read_log
 from .model import model
 from .target_block import options
@@ -67,6 +68,7 @@ READER = Reader(
     fork=fork,
     arithmetic=ARITHMETIC,
     dated=DATED,
+    kept=kept,
     unexpressed=unexpressed,
     variables=VARIABLES,
 )

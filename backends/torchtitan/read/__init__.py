@@ -27,6 +27,7 @@ READER = Reader(
     options=when_called(f"{__name__}.target_block", "options"),
     unexpressed=when_called(f"{__name__}.expressed", "unexpressed"),
     arithmetic=ARITHMETIC,
+    kept=when_called(f"{__name__}.kept", "kept"),
     variables=VARIABLES,
     dated=Dated("torchtitan", "toml", re.compile(installed("torchtitan"))),
 )

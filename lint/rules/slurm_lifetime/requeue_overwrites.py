@@ -29,10 +29,15 @@ SEVERITY = "info"
 SOURCE = "measured with SLURM 22.05.8; NVIDIA/pyxis#129"
 FILE = "job.sbatch"
 
+#: What starts the same job again, under its own number and so with the same log.
+_ITSELF = r"\bscontrol\s+requeue\b"
+
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        given = batch.get("requeue")
-        if given and batch.value("open-mode") != "append":
-            message = "a restart overwrites the log of the attempt before"
-            yield Complaint(message, given.place, help="#SBATCH --open-mode=append")
+        given, itself = batch.get("requeue"), batch.commands(_ITSELF)
+        if batch.value("open-mode") == "append" or not (given or itself):
+            continue
+        place = given.place if given else batch.place(itself[0][0], _ITSELF)
+        message = "a restart overwrites the log of the attempt before"
+        yield Complaint(message, place, help="#SBATCH --open-mode=append")

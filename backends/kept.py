@@ -1,0 +1,43 @@
+"""What the files of a job say of its checkpoints: when it writes them, where, and from where it goes on."""
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ..reading.facts import Setting, Unknown, text_of
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a job keeps of its training; None stands for what its files do not decide.
+
+    `saves`: it writes checkpoints. `resumes`: a start goes on from the newest of them. `interval` and `steps`
+    count optimizer steps. `handles` are the signals on which it writes one and ends. `leaves_early` says that
+    it does so by a clock of its own. `at` is the setting that decides `saves` or `resumes`, where one does.
+    """
+
+    saves: bool | None = None
+    resumes: bool | None = None
+    interval: int | None = None
+    steps: int | None = None
+    folder: Setting | None = None
+    interval_at: Setting | None = None
+    handles: frozenset[str] | None = None
+    leaves_early: bool = False
+    at: Setting | None = None
+    parts: tuple[Setting, ...] = ()
+    """The settings whose joined values are the folder, where these are several."""
+
+    @property
+    def path(self) -> str | None:
+        """The folder of the checkpoints without `.` and doubled slashes; None where it is not known."""
+        settings = self.parts or ((self.folder,) if self.folder is not None else ())
+        texts = [text_of(each) for each in settings]
+        known = [text for text in texts if text]
+        if not known or len(known) < len(texts):
+            return None
+        return str(PurePosixPath(*known))
+
+
+def undecided(setting: Setting | None) -> bool:
+    """Whether a setting is given with a value that the files do not decide."""
+    return setting is not None and any(isinstance(value, Unknown) for value in setting.values)

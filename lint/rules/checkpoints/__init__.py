@@ -1,0 +1,17 @@
+"""What a job keeps of its training, and whether the next start finds it."""
+
+from . import (
+    array_into_one_folder,
+    checkpoint_interval,
+    lost_with_container,
+    restart_from_nothing,
+    signal_unheard,
+)
+
+MODULES = (
+    restart_from_nothing,
+    checkpoint_interval,
+    signal_unheard,
+    lost_with_container,
+    array_into_one_folder,
+)
