@@ -7,11 +7,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from ..compiler.model import flops
 from ..dsl.diagnostics import JobError
-from ..dsl.library import std_entries
 from ..dsl.model import Model
-from ..dsl.standard import std_gpu
 from .facts.batch import batches
 from .facts.described import NEEDED, described_model
 from .facts.launched_job import LaunchedJob
@@ -42,6 +39,8 @@ def step_time(launch: LaunchedJob) -> StepTime | None:
 
 def _least(launch: LaunchedJob) -> float | None:
     """Model FLOP of a step, causal attention by halves, at the peak rate of all GPUs."""
+    from ..compiler.model import flops  # loads NumPy
+
     length, batch, gpus = (launch.number(name) for name in ("seq_len", "global_batch", "gpus"))
     model = _model(launch)
     if model is None or not length or not batch or not gpus or gpus < 1:
@@ -75,6 +74,9 @@ def _kind(launch: LaunchedJob) -> str:
 @cache
 def _fastest(kind: str, precision: str) -> float | None:
     """FLOP/s of the fastest GPU of the standard library whose name begins so, of all where none does."""
+    from ..dsl.library import std_entries  # loads the language's parser
+    from ..dsl.standard import std_gpu
+
     if precision not in _PRECISIONS:
         return None
     names = [entry.name for entry in std_entries() if entry.kind == "gpu"]
