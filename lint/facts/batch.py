@@ -173,8 +173,21 @@ def _statements(lines: list[str]) -> Iterator[tuple[int, str]]:
         end = index + 1
         if sbatch_options.is_command(lines[index]):
             end = _end(lines, index)
-            yield index + 1, " ".join(line.removesuffix("\\") for line in lines[index:end])
+            parts = [line.removesuffix("\\") for line in lines[index:end]]
+            yield index + 1, " ".join([*parts[:-1], _without_comment(parts[-1])])
         index = end
+
+
+def _without_comment(line: str) -> str:
+    """A line, or the last of a statement, without the comment behind its command."""
+    quote = ""
+    for match in _QUOTES.finditer(line):
+        mark = match[0]
+        if mark[0] == "#":
+            return line if quote else line[: match.start()]
+        if mark in ("'", '"'):
+            quote = "" if mark == quote else (quote or mark)
+    return line
 
 
 def _end(lines: list[str], start: int) -> int:
