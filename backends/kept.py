@@ -1,9 +1,19 @@
 """What the files of a job say of its checkpoints: when it writes them, where, and from where it goes on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ..reading.facts import Setting, Unknown, text_of
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files around a job: `read` gives the text of one, None where it is not there, and `names` what lies
+    in a folder."""
+
+    read: Callable[[str], str | None] = lambda path: None
+    names: Callable[[str], tuple[str, ...]] = lambda folder: ()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from ..reading.bash.script import Folder
 from ..reading.facts import LaunchConfig, Setting
 from ..reading.launchers import Started
 from .dated import Dated
-from .kept import Kept
+from .kept import Files, Kept
 from .log import RunLog
 
 #: Settings of a block of the language by name.
@@ -117,5 +117,9 @@ class Reader:
     """What is read, where it is no backend's."""
     kept: Callable[[LaunchConfig], Kept | None] = field(default=lambda config: None)
     """What the files say of checkpoints; None for those of another program."""
+    layout_at: Callable[[LaunchConfig, str, Files], Mapping[str, int]] = field(
+        default=lambda config, folder, files: {}
+    )
+    """Of a folder of checkpoints the layout that wrote its newest one, by fact, as far as names tell."""
     dated: Dated | None = None
     """How they tell the framework's release, where lint has tables of what each release accepts."""

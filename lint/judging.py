@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..backends.kept import Files
 from ..backends.release_check import written_release
 from ..compiler.codes import current
 from ..dsl.diagnostics import Diagnostic, Note, Severity
@@ -15,7 +16,8 @@ from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
 from .accepted.swept import softened
-from .facts.launched_job import HasFolder, LaunchedJob, ReadFile, no_files, no_folders
+from .facts.launched_job import HasFolder, LaunchedJob, Others, no_folders
+from .facts.neighbours import Neighbours
 from .facts.release import dated
 from .facts.stated import meant_stage
 from .finding import Complaint, Finding, Place, Skipped
@@ -39,8 +41,7 @@ class LintOptions:
     speaks, such as 2026-11. `exceptions` and `baseline` (how often a fingerprint was there) are accepted.
     `own_levels`: rules speak at the level of what they say, whatever their record. `versions`: framework ->
     the release to judge for, `fork`: its fork. `arguments` are those of the script.
-    `has_folder`: of a relative folder and a script, whether the folder is there; `read` gives the text of a
-    file beside them, None where there is none.
+    `has_folder`: of a relative folder and a script, whether the folder is there; `files` are those beside.
     """
 
     job: Job | None = None
@@ -58,7 +59,7 @@ class LintOptions:
     require_complete: bool = False
     arguments: tuple[str, ...] = ()
     has_folder: HasFolder = no_folders
-    read: ReadFile = no_files
+    files: Files = Files()
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,9 @@ def judge(
 ) -> list[Judged]:
     """Every job's findings, in the order of the files and lines; what jobs share is said of the first. A job
     that is beyond the budget is not judged."""
-    judged = [_judge(config, options) for config in configs if _within(config, budget)]
+    configs = list(configs)
+    earlier = Neighbours(configs)
+    judged = [_judge(config, options, earlier) for config in configs if _within(config, budget)]
     rounds = softened([(each.config, each.findings) for each in judged])
     judged = [replace(each, findings=own) for each, own in zip(judged, rounds, strict=True)]
     kept = once([(each.path, each.findings) for each in judged])
@@ -102,7 +105,7 @@ def findings(judged: Iterable[Judged]) -> list[Finding]:
     return [found for each in judged for found in each.findings]
 
 
-def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
+def _judge(config: LaunchConfig, options: LintOptions, earlier: Others) -> Judged:
     versions = {**_written(config), **options.versions}
     launch = LaunchedJob(
         config,
@@ -112,7 +115,8 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
         options.arguments,
         options.fork,
         options.has_folder,
-        options.read,
+        options.files,
+        earlier,
     )
     if options.job is not None:
         launch = replace(launch, job=meant_stage(launch, options.job))

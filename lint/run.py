@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..backends.kept import Files
 from ..backends.launch_files import read_jobs
 from ..dsl.diagnostics import JobError
 from ..dsl.inputs.budget import Budget
@@ -43,7 +44,10 @@ def lint_texts(
     budget = budget or Budget()
     folders = NamedFolders(current_folder(), named_folders(texts))
     given = replace(
-        options, arguments=tuple(arguments), has_folder=folders.has_folder, read=folders
+        options,
+        arguments=tuple(arguments),
+        has_folder=folders.has_folder,
+        files=Files(folders, folders.names),
     )
     judged = judge(read_configs(texts, environment, arguments, budget), given, budget)
     return [*judged, *judge(_left_out(budget), given)]

@@ -5,12 +5,15 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from ..dsl.inputs.budget import MOST_FOLLOWED
 from ..dsl.inputs.files import OverLimit, reason_of, text_of
 from .submitters import made_before
 
+#: Most names of a folder of checkpoints: one for each rank.
+_MOST_NAMES = 100_000
 #: Most pages of a folder that are looked at.
 _MOST_PAGES = 50
 
@@ -57,6 +60,18 @@ class NamedFolders:
             or made_before(str(place), folder, script, self)
             for place in here
         )
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """What lies in a folder, by name; nothing of one that lies outside, or that has very much."""
+        place = Path(self.start, folder)
+        if not _inside(place, self.roots or (self.start,)):
+            return ()
+        try:
+            with os.scandir(place) as entries:
+                found = tuple(entry.name for entry in islice(entries, _MOST_NAMES + 1))
+        except (OSError, ValueError):
+            return ()
+        return found if len(found) <= _MOST_NAMES else ()
 
     def _pages(self, place: Path) -> Iterator[str]:
         """The pages in a folder, README.md first."""

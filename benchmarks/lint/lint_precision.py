@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
+from parc.backends.kept import Files
 from parc.backends.launch_files import read_jobs
 from parc.dsl.inputs.files import text_of
 from parc.lint.files import read_texts
@@ -59,7 +60,7 @@ def lint_file(base: Path, path: str) -> list[Finding]:
     """Every finding of the jobs of one file, read from its repository's folder, once each."""
     folder = NamedFolders(base)
     configs = read_jobs({path: text_of(base / path)}, folder=folder)
-    options = LintOptions(has_folder=folder.has_folder, read=folder)
+    options = LintOptions(has_folder=folder.has_folder, files=Files(folder, folder.names))
     found = (each for job in judge(configs, options) for each in job.findings)
     return list(dict.fromkeys(found))
 

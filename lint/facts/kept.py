@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...backends import readers
-from ...backends.kept import Kept
+from ...backends.kept import Files, Kept
 from ...reading.facts import LaunchConfig
 from ..finding import At
 from .batch import Batch, batches
@@ -42,14 +43,20 @@ def kept_by(config: LaunchConfig) -> Kept | None:
     return next((found for each in readers() if (found := each.kept(config)) is not None), None)
 
 
+def layout_at(config: LaunchConfig, folder: str, files: Files) -> Mapping[str, int]:
+    """The facts of the layout that wrote the newest checkpoint of a folder, as names of files tell."""
+    own = next((each for each in readers() if each.kept(config) is not None), None)
+    return own.layout_at(config, folder, files) if own else {}
+
+
 def takes_more(launch: LaunchedJob) -> bool:
     """Whether a script hands on what its caller gives: an option that it lacks may be among that."""
     return launch.says(_HANDED_ON)
 
 
-def stays(launch: LaunchedJob) -> bool:
-    """Whether no file changes the folder in which the program starts."""
-    return not launch.says(_MOVES)
+def moves(config: LaunchConfig) -> bool:
+    """Whether a file changes the folder in which the program starts."""
+    return any(_MOVES.search(text) for text in config.texts.values())
 
 
 def restart(launch: LaunchedJob) -> Restart | None:

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from ...backends import reader_of
 from ...backends.facts import in_plan_words
+from ...backends.kept import Files
 from ...backends.reader import Program
 from ...dsl.diagnostics import Source, Span
 from ...dsl.hardware import Cluster
@@ -23,8 +24,8 @@ _DEFAULT_OF = re.compile(r"\$\{(\w+):?[-=][\"']?$")
 _WORD = re.compile(r"[^\s\"'`;,)(]+")
 #: A relative folder, and the script that names it -> whether it is there.
 HasFolder = Callable[[str, str], bool]
-#: A path -> the text of the file, None where it is not there or lies outside of what was named.
-ReadFile = Callable[[str], str | None]
+#: A job of a run -> others of it.
+Others = Callable[[LaunchConfig], tuple[LaunchConfig, ...]]
 
 
 def no_folders(folder: str, script: str) -> bool:
@@ -32,16 +33,17 @@ def no_folders(folder: str, script: str) -> bool:
     return False
 
 
-def no_files(path: str) -> str | None:
-    """Where nothing is known of the files around."""
-    return None
+def no_others(config: LaunchConfig) -> tuple[LaunchConfig, ...]:
+    """Where a job is judged alone."""
+    return ()
 
 
 @dataclass(frozen=True)
 class LaunchedJob:
     """`versions`: framework -> the release to judge for, `fork`: the fork of Megatron-LM. `job` and `cluster`
     are those that the files are meant for, `arguments` those of the script. `has_folder` says whether a
-    relative folder is there, seen from a script, `read` gives the text of a file of the repository.
+    relative folder is there, seen from a script, `files` reads those of the repository. `earlier` gives the
+    jobs before one that go on from its checkpoints.
     """
 
     config: LaunchConfig
@@ -51,7 +53,12 @@ class LaunchedJob:
     arguments: tuple[str, ...] = ()
     fork: str | None = None
     has_folder: HasFolder = no_folders
-    read: ReadFile = no_files
+    files: Files = Files()
+    earlier: Others = no_others
+
+    def read(self, path: str) -> str | None:
+        """The text of a file of the repository; None where it is not there, or outside of what was named."""
+        return self.files.read(path)
 
     def beside(self, path: str) -> str | None:
         """The text of a file in the folder of the job's first file, or in one above it."""

@@ -31,6 +31,7 @@ by_code = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def printed(rule: Rule, heading: str, capsys: Captured) -> str:
     """What `parc lint` prints of an example, without the summary in the last line."""
     for name, text in rule.example(heading).items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text)
     main(["lint", "--own-levels", *rule.arguments(heading)])
     captured = capsys.readouterr()

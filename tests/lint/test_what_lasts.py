@@ -273,3 +273,106 @@ def test_a_trap_behind_the_foreground(body: str, expected: bool, capsys: Capture
 def test_a_log_of_a_job_that_requeues_itself(lines: str, expected: bool, capsys: Captured) -> None:
     script = f'{HEAD}{lines}srun python train.py || scontrol requeue "$SLURM_JOB_ID"\n'
     assert said(capsys, "PAR648", job_sh=script) == expected
+
+
+ALONE = "torchrun --nproc-per-node 8 pretrain_gpt.py {} --save {} --load {} --save-interval 500\n"
+WIDE = SIZES.replace("4096", "8192")
+
+
+def pair(one: str, two: str, folder: str, other: str) -> dict[str, str]:
+    return {"a_sh": ALONE.format(one, folder, folder), "b_sh": ALONE.format(two, other, other)}
+
+
+@pytest.mark.parametrize(
+    "files, expected",
+    [
+        (pair(SIZES, WIDE, "/s/a", "/s/a"), True),
+        (pair(SIZES, WIDE, "run", "./run/"), True),
+        (pair(SIZES, SIZES.replace("1e-4", "2e-4"), "/s/a", "/s/a"), True),
+        (pair(SIZES, SIZES, "/s/a", "/s/a"), False),
+        (pair(SIZES, WIDE, "/s/a", "/s/b"), False),
+        (pair(SIZES, WIDE, "$RUN", "$RUN"), False),
+        (pair(SIZES, f"{WIDE} --finetune", "/s/a", "/s/a"), False),
+        ({"a_sh": "".join(pair(SIZES, WIDE, "/s/a", "/s/a").values())}, False),
+        ({"a_sh": "cd x\n" + ALONE.format(SIZES, "r", "r"), **pair(SIZES, WIDE, "q", "r")}, False),
+    ],
+)
+def test_two_trainings_in_one_folder(
+    files: dict[str, str], expected: bool, capsys: Captured
+) -> None:
+    assert said(capsys, "PAR675", **files) == expected
+
+
+def test_relative_folders_of_scripts_in_two_places(capsys: Captured) -> None:
+    for folder, sizes in (("one", SIZES), ("two", WIDE)):
+        Path(folder).mkdir()
+        Path(folder, "train.sh").write_text(ALONE.format(sizes, "run", "run"))
+    assert "PAR675" not in codes(capsys, ".")
+    Path("one", "other.sh").write_text(ALONE.format(WIDE, "run", "run"))
+    assert "PAR675" in codes(capsys, ".")
+
+
+def checkpoint(*ranks: str) -> None:
+    Path("run").mkdir()
+    for rank in ranks:
+        Path("run/iter_0000100", rank).mkdir(parents=True)
+    Path("run/latest_checkpointed_iteration.txt").write_text("100\n")
+
+
+TP, PP = "--tensor-model-parallel-size", "--pipeline-model-parallel-size"
+
+
+@pytest.mark.parametrize(
+    "ranks, degrees, expected",
+    [
+        (("mp_rank_00", "mp_rank_01"), f"{TP} 4", True),
+        (("mp_rank_00", "mp_rank_01"), f"{TP} 2", False),
+        (("mp_rank_00", "mp_rank_01"), f"{TP} 2 {PP} 2", True),
+        (("mp_rank_00_000", "mp_rank_00_001"), f"{PP} 2", False),
+        (("mp_rank_00_000", "mp_rank_00_001"), f"{PP} 4", True),
+        (("mp_rank_00_000", "mp_rank_00_001"), "--num-experts 8", False),
+        (("mp_rank_00", "mp_rank_01"), f"{TP} $TP", False),
+        (("__0_0.distcp",), f"{TP} 4", False),
+        ((), f"{TP} 4", False),
+    ],
+)
+def test_checkpoints_of_another_layout(
+    ranks: tuple[str, ...], degrees: str, expected: bool, capsys: Captured
+) -> None:
+    checkpoint(*ranks)
+    script = ALONE.format(f"{SIZES} {degrees}", "run", "run")
+    assert said(capsys, "PAR676", job_sh=script) == expected
+
+
+def test_the_newest_of_the_checkpoints_counts(capsys: Captured) -> None:
+    checkpoint("mp_rank_00", "mp_rank_01")
+    Path("run/iter_0000200/mp_rank_00").mkdir(parents=True)
+    script = ALONE.format(f"{SIZES} {TP} 2", "run", "run")
+    assert not said(capsys, "PAR676", job_sh=script)
+    Path("run/latest_checkpointed_iteration.txt").write_text("200")
+    assert said(capsys, "PAR676", job_sh=script)
+
+
+def test_a_folder_outside_of_what_is_named_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    checkpoint("mp_rank_00", "mp_rank_01")
+    Path("inner").mkdir()
+    monkeypatch.chdir("inner")
+    Path("run").symlink_to(tmp_path / "run")
+    script = ALONE.format(f"{SIZES} {TP} 4", "run", "run")
+    assert not said(capsys, "PAR676", job_sh=script)
+    assert not said(capsys, "PAR676", job_sh=script.replace(" run ", f" {tmp_path}/run "))
+
+
+@pytest.mark.parametrize("ranks, expected", [(4, True), (8, False)])
+def test_zero_of_another_number_of_ranks(ranks: int, expected: bool, capsys: Captured) -> None:
+    step = Path("saves/checkpoint-500/global_step500")
+    step.mkdir(parents=True)
+    (step.parent / "latest").write_text("global_step500")
+    for rank in range(ranks):
+        (step / f"bf16_zero_pp_rank_{rank}_mp_rank_00_optim_states.pt").touch()
+    config = '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}}'
+    text = FACTORY.replace("/s/a", "saves") + "deepspeed: ds.json\n"
+    script = "FORCE_TORCHRUN=1 NNODES=1 NPROC_PER_NODE=8 llamafactory-cli train a.yaml\n"
+    assert said(capsys, "PAR676", job_sh=script, a_yaml=text, ds_json=config) == expected

@@ -9,7 +9,7 @@ from .described import model, train
 from .discovered import is_config
 from .expressed import unexpressed
 from .jobs import alone, job
-from .kept import kept
+from .kept import kept, layout_at
 from .log import read_log
 from .target_block import options
 
@@ -32,5 +32,6 @@ READER = Reader(
     unexpressed=unexpressed,
     variables=VARIABLES,
     kept=kept,
+    layout_at=layout_at,
     dated=Dated("DeepSpeed", "json", re.compile(installed("deepspeed"))),
 )

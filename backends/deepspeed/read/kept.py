@@ -9,14 +9,22 @@ another program of the Trainer goes on, and which signals it handles, is its own
 
 from __future__ import annotations
 
+import re
+
 from ....reading import programs
 from ....reading.facts import LaunchConfig, Setting, dashed, number_of, text_of
-from ...kept import Kept, undecided
+from ...kept import Files, Kept, undecided
 
+#: The Trainer's folder of a step, and in it ZeRO's file of a data-parallel rank (deepspeed 0.19.8
+#: runtime/engine.py:4320).
+_STEP = re.compile(r"checkpoint-(\d{1,9})")
+_RANK = re.compile(r"(?:bf16_)?zero_pp_rank_(\d{1,6})_mp_rank_\d{2,4}_optim_states\.pt")
 #: Of the Trainer, unless they are given.
 _STRATEGY, _STEPS = "steps", 500
 #: Arguments that tell LLaMA-Factory from other programs.
 _FACTORY = ("stage", "finetuning_type")
+#: Keys that tell a YAML of a trainer's arguments.
+_YAML = ("per_device_train_batch_size", "micro_batch_size")
 #: Those that tell axolotl.
 _AXOLOTL = ("base_model", "micro_batch_size")
 
@@ -24,7 +32,8 @@ _AXOLOTL = ("base_model", "micro_batch_size")
 def kept(config: LaunchConfig) -> Kept | None:
     """None where no trainer's arguments are read."""
     written = (dashed(each.name) for each in config.all("argument"))
-    if "trainer" not in config.kind and not programs.reads_training_arguments(written):
+    named = any(config.setting("yaml", name) is not None for name in _YAML)
+    if not named and not programs.reads_training_arguments(written):
         return None
     factory = _has(config, *_FACTORY)
     axolotl = _has(config, *_AXOLOTL)
@@ -82,3 +91,16 @@ def _handles(config: LaunchConfig) -> frozenset[str] | None:
     if given is None:
         return frozenset()
     return None if text_of(given) is None else frozenset({"TERM"})
+
+
+def layout_at(config: LaunchConfig, folder: str, files: Files) -> dict[str, int]:
+    """The GPUs over which ZeRO divided the optimizer; a universal checkpoint may have any number."""
+    steps = [int(match[1]) for each in files.names(folder) if (match := _STEP.fullmatch(each))]
+    divided = any(config.value(name) not in (None, 1) for name in ("tp", "ulysses"))
+    if not steps or divided or config.setting("json", "checkpoint.load_universal") is not None:
+        return {}
+    newest = f"{folder}/checkpoint-{max(steps)}"
+    tag = (files.read(f"{newest}/latest") or "").strip()
+    names = files.names(f"{newest}/{tag}") if re.fullmatch(r"[\w.-]{1,80}", tag) else ()
+    ranks = [int(match[1]) for each in names if (match := _RANK.fullmatch(each))]
+    return {"gpus": 1 + max(ranks)} if ranks else {}

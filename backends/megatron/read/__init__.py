@@ -9,7 +9,7 @@ from .answers import ANSWERS, fork
 from .described import train
 from .expressed import unexpressed
 from .jobs import job
-from .kept import kept
+from .kept import kept, layout_at
 from .log import read_log
 from .model import model
 from .target_block import options
@@ -69,6 +69,7 @@ READER = Reader(
     arithmetic=ARITHMETIC,
     dated=DATED,
     kept=kept,
+    layout_at=layout_at,
     unexpressed=unexpressed,
     variables=VARIABLES,
 )

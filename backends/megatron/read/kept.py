@@ -7,11 +7,16 @@ after a duration (4039).
 
 from __future__ import annotations
 
-from ....reading.facts import LaunchConfig, number_of, text_of
-from ...kept import Kept, undecided
+import re
+
+from ....reading.facts import LaunchConfig, number_of, text_of, whole
+from ...kept import Files, Kept, undecided
 
 #: The signal of --exit-signal-handler unless --exit-signal names another.
 _SIGNAL = "TERM"
+#: The folder of a rank of tensor parallelism, of its pipeline stage and of its experts: `get_checkpoint_name`
+#: (megatron/training/checkpointing.py:267).
+_RANK = re.compile(r"mp_rank_(\d{2,4})(?:_(\d{3,4}))?(?:_(\d{3,4}))?")
 _TRAINS = ("--train-iters", "--train-samples", "--lr")
 
 
@@ -66,3 +71,17 @@ def _handles(config: LaunchConfig) -> frozenset[str] | None:
     if undecided(named):
         return None
     return frozenset({(text_of(named) or _SIGNAL).upper().removeprefix("SIG")})
+
+
+def layout_at(config: LaunchConfig, folder: str, files: Files) -> dict[str, int]:
+    """tp and pp of the format that has a folder for each rank; a name of two numbers without experts."""
+    newest = (files.read(f"{folder}/latest_checkpointed_iteration.txt") or "").strip()
+    number = whole(newest)
+    name = newest if newest == "release" else f"iter_{number or 0:07d}"
+    found = [match for each in files.names(f"{folder}/{name}") if (match := _RANK.fullmatch(each))]
+    if not found:
+        return {}
+    layout = {"tp": 1 + max(int(match[1]) for match in found)}
+    if config.value("experts") is None:
+        layout["pp"] = 1 + max(int(match[2] or 0) for match in found)
+    return layout

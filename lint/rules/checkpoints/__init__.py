@@ -4,7 +4,9 @@ from . import (
     array_into_one_folder,
     checkpoint_interval,
     lost_with_container,
+    other_layout,
     restart_from_nothing,
+    same_folder,
     signal_unheard,
 )
 
@@ -13,5 +15,7 @@ MODULES = (
     checkpoint_interval,
     signal_unheard,
     lost_with_container,
+    same_folder,
+    other_layout,
     array_into_one_folder,
 )

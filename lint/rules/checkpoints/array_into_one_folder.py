@@ -27,7 +27,7 @@ srun torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.kept import kept_by, stays
+from ...facts.kept import kept_by, moves
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -49,7 +49,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if array is None or not _several(array.value or ""):
             continue
         # A relative folder may lie below one that the task's number names.
-        if kept.path.startswith("/") or stays(launch):
+        if kept.path.startswith("/") or not moves(launch.config):
             message = f"all tasks of {array.value} write their checkpoints to {kept.path}"
             related = (Related("the tasks", array.place),)
             yield Complaint(message, kept.folder, related, "a folder with $SLURM_ARRAY_TASK_ID")

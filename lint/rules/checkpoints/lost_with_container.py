@@ -27,7 +27,7 @@ srun --container-image=/images/pytorch.sqsh --container-mounts=/data:/data,/shar
 from collections.abc import Iterator
 
 from ...facts.containers import container
-from ...facts.kept import kept_by, stays
+from ...facts.kept import kept_by, moves
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -55,7 +55,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         lost = bool(inside.mounts) and inside.holds(path)
         why = "no mount covers it"
     else:
-        lost = stays(launch)
+        lost = not moves(launch.config)
         why = "it begins in the image's own folder"
     if lost:
         message = f"checkpoints go to {path} inside the step's container: {why}"
