@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from ..dsl.expression import VALUES
 from ..dsl.job import Job
 from ..dsl.open_settings import Word
+from .checkpoints import Checkpointing
 from .risk import band, out_of_memory
 
 RECOMPUTE = tuple(sorted(VALUES["recompute"], key=VALUES["recompute"].__getitem__))
@@ -101,28 +102,26 @@ class Stage(Frozen):
         return sum(self.memory.values())
 
 
+class Checkpoint(Frozen):
+    """The size of a checkpoint, and the seconds to write it; None where the storage is not known."""
+
+    bytes: float = 0.0
+    write_seconds: float | None = None
+
+
 class Goodput(Frozen):
     """The share of wall-clock time in which a run trains (pricing/goodput.py), and what it rests on: failures
-    of the whole job, the bytes of a checkpoint and the seconds that writing it takes, for which training is
-    stopped, that a failure loses beside the work since the last checkpoint, and the work from one checkpoint
-    to the next, in steps too.
+    of the whole job, the seconds for which a checkpoint stops training, those that a failure loses beside the
+    work since the last checkpoint, and the work from one checkpoint to the next, in steps too.
     """
 
     share: float
     failures_per_day: float
     mtbf_seconds: float
-    checkpoint_bytes: float
-    write_seconds: float
     stopped_seconds: float
     lost_seconds: float
     interval_seconds: float
     interval_steps: int
-
-
-#: Steps between checkpoints where neither the job nor the cluster's failures say how many.
-CHECKPOINT_INTERVAL = 1000
-#: Seconds before the wall time at which SLURM asks for a last checkpoint, at least, and those for writing it.
-SIGNAL_SECONDS, WRITING_SECONDS = 600.0, 300.0
 
 
 class Estimate(Frozen):
@@ -147,6 +146,7 @@ class Estimate(Frozen):
     step_spread: float
     familiarity: str
     memory_spread: float
+    checkpoint: Checkpoint = Checkpoint()
     goodput: Goodput | None = None
 
     @property
@@ -308,34 +308,20 @@ class Plan(Frozen):
         return self.estimate.layout
 
     @property
+    def checkpoints(self) -> Checkpointing:
+        return Checkpointing(self.job, self.target, self.estimate)
+
+    @property
     def signal_seconds(self) -> float:
-        """What is left of the wall time when SLURM asks for a last checkpoint: the job's, else enough for the
-        step that has begun and for writing; 0 where the target writes none."""
-        if not self.job.saves(self.target):
-            return 0.0
-        given = self.job.launch.signal if self.job.launch else None
-        if given is not None:
-            return given
-        written = self.estimate.goodput.write_seconds if self.estimate.goodput else 0.0
-        return max(SIGNAL_SECONDS, self.estimate.step_seconds + max(WRITING_SECONDS, 2 * written))
+        return self.checkpoints.signal_seconds
 
     @property
     def start_seconds(self) -> float | None:
-        """What a start has for training; None where the job names no wall time."""
-        launch = self.job.launch
-        return launch.time - self.signal_seconds if launch and launch.time is not None else None
+        return self.checkpoints.start_seconds
 
     @property
     def checkpoint_interval(self) -> int:
-        """Steps between checkpoints: the job's, else what suits the cluster's failures, and a third of what a
-        start trains at most."""
-        if self.job.train.checkpoint_interval is not None:
-            return self.job.train.checkpoint_interval
-        found = self.estimate.goodput
-        fitting = found.interval_steps if found else CHECKPOINT_INTERVAL
-        if self.start_seconds is None:
-            return fitting
-        return max(1, min(fitting, int(self.start_seconds / 3 / self.estimate.step_seconds)))
+        return self.checkpoints.interval_steps
 
     @property
     def options(self) -> Any:

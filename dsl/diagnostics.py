@@ -32,6 +32,11 @@ class Span:
     def text(self) -> str:
         return self.source.text[self.start : self.end]
 
+    @property
+    def standard(self) -> bool:
+        """Whether it lies in the standard library, not in a file of the user's."""
+        return self.source.name.startswith("std/")
+
     def __str__(self) -> str:
         return f"{self.source.name}:{self.line}:{self.column}"
 

@@ -160,6 +160,10 @@ class Cluster(Frozen):
     storage_bandwidth: Annotated[
         Bandwidth | None, Doc("at which all nodes together write and read a checkpoint")
     ] = None
+    node_storage: Annotated[
+        Bandwidth | None,
+        Doc("share of each node in it, where the whole, `storage_bandwidth`, is not given"),
+    ] = None
     restart_time: Annotated[
         Seconds | None,
         Doc("from a failure to training again, but for reading the checkpoint"),

@@ -97,11 +97,16 @@ class Train(Frozen):
         Unit("1"),
         Field(ge=1, le=10**9),
         Doc(
-            "steps; 1,000, or what suits the cluster's failures where they are known, unless given; then at "
+            "steps; unless given what suits the cluster's failures, an hour where they are not known, and at "
             "most a third of what a wall time lets a start train"
         ),
     ] = None
-    keep_checkpoints: Annotated[Zero, Doc("the newest that stay; 0 keeps all")] = 0
+    keep_checkpoints: Annotated[
+        Zero | None,
+        Doc(
+            "the newest that stay; 0 keeps all; ten unless given, which Megatron-LM takes from all of the run"
+        ),
+    ] = None
     async_checkpoints: Annotated[bool, Doc("training goes on while a checkpoint is written")] = (
         False
     )

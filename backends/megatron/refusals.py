@@ -44,7 +44,7 @@ def _prediction_positions(job: Job) -> str | None:
 def _retention(job: Job) -> str | None:
     """checkpointing.py knows --save-retain-interval: all older ones, or those of every so many steps."""
     kept, options = job.train.keep_checkpoints, job.options("megatron")
-    if kept < 2 or (options is not None and not options.save):
+    if kept is None or kept < 2 or (options is not None and not options.save):
         return None
     return f"megatron keeps the newest checkpoint or all, not the newest {kept}"
 

@@ -71,6 +71,7 @@ def plan_json(plan: Plan) -> JsonObject:
         "warnings": warnings_json(cautions(plan.job, plan.target)),
         **_settings(plan),
         **_fewer(plan),
+        **_checkpoints(plan),
     }
 
 
@@ -112,6 +113,22 @@ def _fewer(plan: Plan) -> JsonObject:
     said = {"nodes": found.estimate.nodes, "gpus": found.estimate.gpus}
     domain = {"nvlink_domain": found.nvlink_domain} if found.nvlink_domain else {}
     return {"fewer": {**said, **domain, **_summary(found.estimate)}}
+
+
+def _checkpoints(plan: Plan) -> JsonObject:
+    """When checkpoints are written, and how many stay; nothing where the target writes none."""
+    if not plan.job.saves(plan.target):
+        return {}
+    found = plan.checkpoints
+    said = {
+        "interval_steps": found.interval_steps,
+        "interval_seconds": found.interval_seconds,
+        "written": found.written,
+        "kept": found.kept,
+        "signal_seconds": found.signal_seconds,
+        "starts": found.starts,
+    }
+    return {"checkpoints": rounded(said)}
 
 
 def warnings_json(warnings: Iterable[Diagnostic]) -> list[JsonObject]:

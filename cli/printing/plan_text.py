@@ -15,9 +15,9 @@ from parc.dsl.job import Job
 from ..api import Planned
 from ..ranking import may_change_places, objectives, value
 from .advice_text import advice_lines
+from .checkpoints_text import checkpoint_lines
 from .choice_text import choice_text, expected_lines
 from .fewer_text import fewer_lines
-from .goodput_text import goodput_lines
 from .straddling_text import straddling_lines
 from .words.layouts import layout_parts, layout_text
 from .words.numbers import counted, duration, mfu, number, of_peak, risk, seconds, short
@@ -84,7 +84,7 @@ def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
         *parts(BELOW, _outcome(job, estimate)),
         *straddling_lines(job, target, estimate),
         f"  band    {_band(estimate)}",
-        *goodput_lines(estimate),
+        *checkpoint_lines(job, target, estimate),
     ]
 
 

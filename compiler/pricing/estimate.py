@@ -99,6 +99,7 @@ def estimate_layout(
         step_spread=case.familiarity.step_spread,
         familiarity=case.familiarity.words,
         memory_spread=case.target.memory_spread,
+        checkpoint=goodput.checkpoint(case, chosen.gpus),
         goodput=goodput.assumptions(case, chosen.gpus, values["step_time"]),
     )
 

@@ -28,7 +28,7 @@ from ..algebra import (
 from ..case import Case
 from ..codes import NO_OBJECTIVE, NOT_A_BOUND, TOO_MANY_VARIABLES
 from ..pipeline.rank_load import RECOMPUTING
-from ..pricing.goodput import goodput
+from ..pricing.goodput import goodput, prices_failures
 from ..pricing.quantities import (
     INVERSE,
     SHARE,
@@ -77,7 +77,7 @@ def _measure(
     name = objective.quantity
     if name in COUNTED:
         return x.variable("nodes") * fewest_first(x.case) + totals.step_ns
-    if name in OF_THE_RUN and not one_size and x.case.cluster.gpu_mtbf is not None:
+    if name in OF_THE_RUN and not one_size and prices_failures(x.case):
         return x.times(x.over(totals.step_ns, MICRO), x.term(OF_THE_RUN[name]))
     if name in ("step_time", "days", "tokens_per_second"):
         return totals.step_ns
@@ -98,7 +98,9 @@ def _measure(
 def longest_step_ns(case: Case) -> int:
     """The longest feasible step, so short that its product with the GPUs, or with what a run takes of each
     microsecond of it, stays below 2**62."""
-    longest = LONGEST_STEP_NS if case.cluster.gpu_mtbf is None else LONGEST_WITH_FAILURES_NS
+    goal, sizes = case.job.goal.objectives, case.cluster.nodes
+    weighed = len(sizes) > 1 and any(each.quantity in OF_THE_RUN for each in goal)
+    longest = LONGEST_WITH_FAILURES_NS if weighed and prices_failures(case) else LONGEST_STEP_NS
     return min(longest, 2**61 // (max(case.cluster.nodes) * case.cluster.gpus_per_node))
 
 
@@ -273,7 +275,7 @@ def _step_limits(case: Case) -> dict[str, _Integer]:
     def of_run(limit: Array, gpus: Integers) -> Array:
         return 1e9 * limit * goodput(case, gpus) / steps
 
-    sizes = () if case.cluster.gpu_mtbf is None else ("gpus",)
+    sizes = ("gpus",) if prices_failures(case) else ()
     return {
         "step_time": _Integer((), lambda limit, _: 1e9 * limit, False),
         "days": _Integer(sizes, lambda limit, at: of_run(limit, at.get("gpus", ONE)), False),

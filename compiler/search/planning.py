@@ -197,7 +197,9 @@ def _refuse(job: Job, target: Target) -> None:
     errors = [each for each in target.refuses(job) if each.severity == "error"]
     if errors:
         raise JobError(errors)
-    if job.cluster.gpu_mtbf is not None and not job.saves(target.name):
+    failing = job.span("cluster", "gpu_mtbf")
+    own = job.cluster.gpu_mtbf is not None and not (failing and failing.standard)
+    if own and not job.saves(target.name):
         message = f"{target.name} writes no checkpoints: after a failure a run would begin again"
         span = job.span("target", target.name, "save")
         help = "leave `save` out, or the cluster's `gpu_mtbf`"

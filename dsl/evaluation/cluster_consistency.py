@@ -35,7 +35,7 @@ def _uneven_domain(parts: Parts, domain: int, per_node: int) -> Diagnostic:
     else:
         help = f"a node has whole domains: `nvlink_domain = {_divisor(per_node, domain)}`"
     places = [parts.span("cluster", name) for name in ("nvlink_domain", "gpus_per_node")]
-    own = [place for place in places if place and not place.source.name.startswith("std/")]
+    own = [place for place in places if place and not place.standard]
     ordered = [*own, *(place for place in places if place and place not in own)]
     notes = tuple(Note("the other number", place) for place in ordered[1:])
     at = ordered[0] if ordered else None
@@ -63,11 +63,14 @@ def failures_are_complete(parts: Parts) -> Complaints:
     if not cluster or cluster.gpu_mtbf is None:
         return
     span = parts.span("cluster", "gpu_mtbf")
-    for key, example in (("storage_bandwidth", "100 GB/s"), ("restart_time", "10 min")):
-        if getattr(cluster, key) is None:
+    for key, found, example in (
+        ("storage_bandwidth", cluster.storage_bandwidth or cluster.node_storage, "100 GB/s"),
+        ("restart_time", cluster.restart_time, "10 min"),
+    ):
+        if found is None:
             message = f"`gpu_mtbf` is given, and `{key}` is not: both decide the time that is lost"
             yield Diagnostic(codes.FAILURES, message, span, help=f"such as `{key} = {example}`")
-    if train and train.checkpoint_interval is not None:
+    if train and train.checkpoint_interval is not None and not (span and span.standard):
         message = "`checkpoint_interval` is given, and follows from `gpu_mtbf` too"
         notes = note(parts, "the cluster's failures", "cluster", "gpu_mtbf")
         help = "leave it out: the plan tells the best one, and launch files have it"

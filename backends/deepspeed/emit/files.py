@@ -168,7 +168,7 @@ def _run_values(plan: Plan) -> dict[str, Any]:
         **script_data(job),
         "weights": train.weights is not None,
         "checkpoint_interval": plan.checkpoint_interval,
-        "keep": train.keep_checkpoints,
+        "keep": plan.checkpoints.keep,
         "timeout": train.collective_timeout and f"{train.collective_timeout:g}",
         "log_interval": options.log_interval,
         "tensorboard": options.tensorboard is not None,

@@ -134,12 +134,15 @@ def _retention(plan: Plan) -> list[Flag]:
     """Of a checkpoint and the one before it, the older goes unless its step divides by an interval
     (checkpointing.py iter_finalize_fn): with one that the run does not reach, only the newest stays.
     """
-    train = plan.job.train
-    if not train.keep_checkpoints:
+    train, found = plan.job.train, plan.checkpoints
+    if not found.keep or found.kept == found.written:
         return []
-    beyond = (train.total_steps // plan.checkpoint_interval + 1) * plan.checkpoint_interval
-    why = "past the end of the run: only the newest checkpoint stays"
-    return [flag("--save-retain-interval", beyond, why=why)]
+    if train.keep_checkpoints:
+        beyond = (train.total_steps // found.interval_steps + 1) * found.interval_steps
+        why = "past the end of the run: only the newest checkpoint stays"
+        return [flag("--save-retain-interval", beyond, why=why)]
+    why = f"about {found.kept} of {found.written:,} checkpoints stay, and the newest"
+    return [flag("--save-retain-interval", found.retained_steps, why=why)]
 
 
 def _asynchronous(plan: Plan, sharded: bool) -> list[Flag]:

@@ -123,6 +123,8 @@ def _length(config: LaunchConfig, ramp: Ramp | None) -> Values:
 def _checkpoints(config: LaunchConfig, steps: int | None) -> Values:
     found: Values = {"async_checkpoints": True} if config.given("--async-save") else {}
     retained = number_of(config.option("--save-retain-interval"))
-    if retained is not None and steps is not None and retained > steps:
+    if retained is None:
+        found |= {"keep_checkpoints": 0} if config.given("--save") else {}
+    elif steps is not None and retained > steps:
         found["keep_checkpoints"] = 1
     return found

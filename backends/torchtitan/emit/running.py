@@ -33,20 +33,20 @@ def schedule(plan: Plan) -> Section:
 
 
 def checkpoint(plan: Plan) -> Section:
-    """Without `keep_latest_k` torchtitan would keep ten."""
     train, options = plan.job.train, options_of(plan.job)
+    keep = plan.checkpoints.keep
     settings: dict[str, Setting] = {
         "enable": options.save,
         "folder": options.checkpoint,
         "interval": plan.checkpoint_interval,
-        "keep_latest_k": train.keep_checkpoints,
+        "keep_latest_k": keep,
         "last_save_model_only": False,
         "async_mode": "async" if train.async_checkpoints else "disabled",
     }
     comments = {
         "interval": "steps",
         "last_save_model_only": "the last one can be resumed too",
-        "keep_latest_k": "the newest that stay" if train.keep_checkpoints else "all stay",
+        "keep_latest_k": "the newest that stay" if keep else "all stay",
     }
     if train.async_checkpoints:
         comments["async_mode"] = "training goes on while one is written"

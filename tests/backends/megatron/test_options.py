@@ -186,7 +186,7 @@ EXPECTED = {
     "blend": (
         [
             "--data-path 0.7 /data/web text 0.3 /data/code --split 99,1,0",
-            "--save-interval 1000 --ckpt-format torch_dist --save-retain-interval 11000",
+            "--save-interval 327 --ckpt-format torch_dist --save-retain-interval 10137",
             "--async-save --use-persistent-ckpt-worker --async-strategy mcore",
             "--distributed-timeout-minutes 31",
         ],
@@ -357,3 +357,11 @@ def test_fsdp_names_its_checkpoint_format_even_where_nothing_is_saved() -> None:
     words = arguments(plan)
     assert words[words.index("--ckpt-format") + 1] == "fsdp_dtensor"
     assert not [word for word in words if word.startswith("--save")]
+
+
+@pytest.mark.parametrize(("keep", "retained"), [(None, "1308"), (0, None), (1, "10137")])
+def test_about_ten_checkpoints_of_the_run_stay(keep: int | None, retained: str | None) -> None:
+    """31 in 10,000 steps, every 327: one in four stays unless the job keeps all or the newest."""
+    words = arguments(plan_of(keep_checkpoints=keep))
+    given = dict(zip(words, words[1:], strict=False))
+    assert (given["--save-interval"], given.get("--save-retain-interval")) == ("327", retained)

@@ -8,7 +8,8 @@ import pytest
 
 from parc.backends import BACKENDS, OPTIONS
 from parc.backends.slurm import LAUNCHER
-from parc.compiler.plan import CHECKPOINT_INTERVAL, Layout, Plan
+from parc.compiler.checkpoints import UNKNOWN_INTERVAL_SECONDS
+from parc.compiler.plan import Layout, Plan
 from parc.dsl.job import Launch
 from tests.support.sample_plans import sample_plan, train_of
 
@@ -48,11 +49,22 @@ def test_a_start_writes_at_least_three_checkpoints_or_one_each_step(
     plan = plan_of(target, Launch(time=24 * HOUR), step)
     interval, start = emitted_interval(plan), 24 * HOUR - plan.signal_seconds
     assert interval == 1 or 3 * interval * step <= start
-    assert interval == CHECKPOINT_INTERVAL or 3 * (interval + 1) * step > start
+    assert interval == hour_of(step) or 3 * (interval + 1) * step > start
 
 
-def test_without_a_wall_time_and_where_the_job_says_nothing_is_shortened() -> None:
-    assert plan_of("megatron", Launch(), 750.0).checkpoint_interval == CHECKPOINT_INTERVAL
+def hour_of(step: float) -> int:
+    return max(1, round(UNKNOWN_INTERVAL_SECONDS / step))
+
+
+@pytest.mark.parametrize("target", SAVES)
+@pytest.mark.parametrize("step", [0.05, 0.5, 133.0, 750.0, 3 * HOUR])
+def test_without_a_wall_time_checkpoints_are_an_hour_apart(target: str, step: float) -> None:
+    """A thousand steps of 119 s were 33 hours, of 750 s 8.7 days."""
+    interval = emitted_interval(plan_of(target, Launch(), step))
+    assert interval == hour_of(step) and (interval == 1 or interval * step <= 1.5 * HOUR)
+
+
+def test_what_the_job_says_is_not_shortened() -> None:
     assert plan_of("megatron", Launch(time=HOUR), 750.0, 500).checkpoint_interval == 500
 
 

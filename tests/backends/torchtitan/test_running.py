@@ -172,7 +172,8 @@ def test_checkpoints_are_kept_and_written_as_asked() -> None:
     section = toml(keep_checkpoints=3, async_checkpoints=True)["checkpoint"]
     assert (section["keep_latest_k"], section["async_mode"]) == (3, "async")
     section = toml()["checkpoint"]
-    assert (section["keep_latest_k"], section["async_mode"]) == (0, "disabled")
+    assert (section["keep_latest_k"], section["async_mode"]) == (10, "disabled")
+    assert toml(keep_checkpoints=0)["checkpoint"]["keep_latest_k"] == 0
 
 
 def test_the_time_limit_of_collectives_holds_from_the_first_step() -> None:

@@ -15,10 +15,11 @@ from parc.compiler.pricing.goodput import (
     LEAST,
     Losses,
     checkpoint_bytes,
+    interval_seconds,
     losses,
     optimal_interval,
 )
-from parc.dsl import loads
+from parc.dsl import JobError, loads
 
 MINUTE, HOUR = 60.0, 3600.0
 
@@ -101,6 +102,7 @@ target megatron {{ }}
 target deepspeed {{ }}
 target torchtitan {{ }}
 """
+UNKNOWN = "gpu_mtbf = none"
 KNOWN = "gpu_mtbf = 50 d; storage_bandwidth = 2 GB/s; restart_time = 15 min"
 LAYOUT = {"tp": 2, "dp_shard": 16, "zero": 1}
 
@@ -111,7 +113,7 @@ def job_of(known: str = KNOWN, train: str = "", nodes: str = "4") -> parc.Job:
 
 
 def test_days_cost_and_energy_are_of_wall_clock_time() -> None:
-    plain = parc.estimate(job_of(""), LAYOUT, "megatron")
+    plain = parc.estimate(job_of(UNKNOWN), LAYOUT, "megatron")
     found = parc.estimate(job_of(), LAYOUT, "megatron")
     assert plain.goodput is None and found.goodput is not None
     assert found.step_seconds == plain.step_seconds and found.mfu == plain.mfu
@@ -122,14 +124,58 @@ def test_days_cost_and_energy_are_of_wall_clock_time() -> None:
 
 
 def test_the_assumptions_are_those_of_the_job() -> None:
-    found = parc.estimate(job_of(), LAYOUT, "megatron").goodput
-    assert found is not None
+    estimate = parc.estimate(job_of(), LAYOUT, "megatron")
+    found, checkpoint = estimate.goodput, estimate.checkpoint
+    assert found is not None and checkpoint.write_seconds is not None
     # weights in bf16, and in fp32 a copy of them and Adam's two moments: 14 bytes of 8.03e9 parameters
-    assert found.checkpoint_bytes == pytest.approx(14 * 8.03e9, rel=1e-3)
-    assert found.write_seconds == pytest.approx(found.checkpoint_bytes / 2e9)
+    assert checkpoint.bytes == pytest.approx(14 * 8.03e9, rel=1e-3)
+    assert checkpoint.write_seconds == pytest.approx(checkpoint.bytes / 2e9)
     assert found.mtbf_seconds == pytest.approx(50 * 86400 / 32)
     assert found.failures_per_day == pytest.approx(32 / 50)
-    assert found.lost_seconds == pytest.approx(900 + found.write_seconds)
+    assert found.lost_seconds == pytest.approx(900 + checkpoint.write_seconds)
+
+
+def test_a_standard_cluster_brings_its_failures() -> None:
+    """Four nodes of DGX H100: Meta's rate, a DGX SuperPOD's storage, MegaScale's time to restart."""
+    estimate = parc.estimate(job_of(""), LAYOUT, "megatron")
+    found = estimate.goodput
+    assert found is not None
+    assert found.mtbf_seconds == pytest.approx(16384 * 54 / 419 * 86400 / 32, rel=1e-3)
+    assert estimate.checkpoint.write_seconds == pytest.approx(
+        14 * 8.03e9 / (4 * 20e9 / 32), rel=1e-3
+    )
+    assert found.interval_seconds == 3 * HOUR and 0.99 < found.share < 1
+
+
+def test_an_interval_of_the_jobs_own_is_taken_and_days_are_of_the_steps() -> None:
+    given = parc.estimate(job_of("", train="checkpoint_interval = 700"), LAYOUT, "megatron")
+    plain = parc.estimate(job_of(UNKNOWN), LAYOUT, "megatron")
+    assert given.goodput is None and given.days == plain.days
+    with pytest.raises(JobError, match="`checkpoint_interval` is given"):
+        job_of(train="checkpoint_interval = 700")
+
+
+def test_who_writes_none_on_a_standard_cluster_is_not_asked_to() -> None:
+    job = loads(
+        JOB.format(nodes="4", known="", train="").replace(
+            "megatron { }", "megatron { save = false }"
+        ),
+        targets={name: backend.target.options for name, backend in BACKENDS.items()},
+    )
+    assert parc.estimate(job, LAYOUT, "megatron").goodput is None
+
+
+def test_storage_of_all_nodes_goes_before_that_of_each() -> None:
+    whole = parc.estimate(job_of("storage_bandwidth = 10 GB/s"), LAYOUT, "megatron").checkpoint
+    assert whole.write_seconds == pytest.approx(whole.bytes / 10e9)
+
+
+def test_no_interval_is_longer_than_three_hours_unless_checkpoints_are_expensive() -> None:
+    for stopped, mtbf in ((1.0, 1e8), (60.0, 1e8), (600.0, 1e9)):
+        (found,) = interval_seconds(column(stopped), column(mtbf))
+        assert (
+            found == max(3 * HOUR, 100 * stopped) < optimal_interval(column(stopped), column(mtbf))
+        )
 
 
 @pytest.mark.parametrize("target", ["megatron", "deepspeed", "torchtitan"])

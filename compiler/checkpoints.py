@@ -1,0 +1,99 @@
+"""A job, a target and the price of a layout -> when checkpoints are written, and what they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+from ..dsl.job import Job
+
+if TYPE_CHECKING:
+    from .plan import Estimate
+
+#: Work between checkpoints where nothing is known of the cluster's failures: an hour, the interval that
+#: arXiv 2410.21680 assumes of the jobs of Meta's research clusters; longer where writing would take more than
+#: one part of the time in so many.
+UNKNOWN_INTERVAL_SECONDS, WRITING_PARTS = 3600.0, 100
+#: Seconds before the wall time at which SLURM asks for a last checkpoint, at least, and those for writing it.
+SIGNAL_SECONDS, WRITING_SECONDS = 600.0, 300.0
+#: How many checkpoints a start has time for, at least, besides the last one.
+IN_A_START = 3
+#: Checkpoints that stay unless the job says how many: torchtitan's default (checkpoint.keep_latest_k).
+KEPT = 10
+
+
+@dataclass(frozen=True)
+class Checkpointing:
+    """The checkpoints of a run of one layout."""
+
+    job: Job
+    target: str
+    estimate: Estimate
+
+    @property
+    def signal_seconds(self) -> float:
+        """What is left of the wall time when SLURM asks for a last checkpoint: the job's, else enough for the
+        step that has begun and for writing; 0 where the target writes none."""
+        if not self.job.saves(self.target):
+            return 0.0
+        given = self.job.launch.signal if self.job.launch else None
+        if given is not None:
+            return given
+        written = self.estimate.checkpoint.write_seconds or 0.0
+        return max(SIGNAL_SECONDS, self.estimate.step_seconds + max(WRITING_SECONDS, 2 * written))
+
+    @property
+    def start_seconds(self) -> float | None:
+        """What a start has for training; None where the job names no wall time."""
+        launch = self.job.launch
+        return launch.time - self.signal_seconds if launch and launch.time is not None else None
+
+    @property
+    def starts(self) -> int | None:
+        """How many starts the run takes; None where the job names no wall time, or one without room."""
+        start = self.start_seconds
+        return ceil(self.estimate.days * 86400 / start) if start and start > 0 else None
+
+    @property
+    def interval_steps(self) -> int:
+        """Steps between checkpoints: the job's, else what suits the cluster's failures, or an hour of steps
+        where nothing is known of them; then at most a third of what a start trains."""
+        if self.job.train.checkpoint_interval is not None:
+            return self.job.train.checkpoint_interval
+        found, step = self.estimate.goodput, self.estimate.step_seconds
+        fitting = found.interval_steps if found else max(1, round(self._unknown_interval / step))
+        if self.start_seconds is None:
+            return fitting
+        return max(1, min(fitting, int(self.start_seconds / IN_A_START / step)))
+
+    @property
+    def _unknown_interval(self) -> float:
+        written = self.estimate.checkpoint.write_seconds or 0.0
+        return max(UNKNOWN_INTERVAL_SECONDS, WRITING_PARTS * written)
+
+    @property
+    def interval_seconds(self) -> float:
+        return self.interval_steps * self.estimate.step_seconds
+
+    @property
+    def written(self) -> int:
+        """Checkpoints of the whole run, with that of its last step."""
+        return ceil(self.job.train.total_steps / self.interval_steps)
+
+    @property
+    def keep(self) -> int:
+        """How many stay at most; 0 keeps all."""
+        given = self.job.train.keep_checkpoints
+        return KEPT if given is None else given
+
+    @property
+    def kept(self) -> int:
+        """How many stay of the run."""
+        return min(self.written, self.keep or self.written)
+
+    @property
+    def retained_steps(self) -> int:
+        """The steps from one to the next where those that stay are taken from all of the run: whole
+        intervals."""
+        return self.interval_steps * ceil(self.written / max(self.kept, 1))
