@@ -142,6 +142,8 @@ def test_quantities_agree(name: str) -> None:
         gpus = estimate.layout.gpus
         assert estimate.tokens_per_second == pytest.approx(tokens / estimate.step_seconds)
         days = estimate.step_seconds * job.train.total_steps / 86400
+        assert estimate.goodput is not None and estimate.goodput.share < 1
+        days /= estimate.goodput.share
         assert estimate.days == pytest.approx(days)
         assert estimate.cost == pytest.approx(days * 86400 * gpus * job.cluster.price)
         assert estimate.hfu >= estimate.mfu
