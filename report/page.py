@@ -13,7 +13,17 @@ from parc.dsl.job import Job
 from parc.printing.advice_text import TELL, advice, local_command
 from parc.printing.plan_json import planned_json
 from parc.printing.words.layouts import layout_parts, layout_text
-from parc.printing.words.numbers import counted, duration, mfu, of_peak, risk, seconds, short
+from parc.printing.words.numbers import (
+    counted,
+    duration,
+    mfu,
+    of_peak,
+    risk,
+    seconds,
+    short,
+    span,
+    stored,
+)
 
 from .choice import binding, choice, doubt, fewer, proof, runners_up
 from .figures.common import GIB, Json
@@ -139,7 +149,16 @@ def facts(plan: Plan) -> list[tuple[str, str, str]]:
     ]
     if estimate.cost:
         found.append(("cost", f"{short(estimate.cost)}$", "at the cluster's price"))
+    if plan.job.saves(plan.target):
+        found.append(("checkpoints", f"each {span(plan.checkpoints.interval_seconds)}", kept(plan)))
     return found
+
+
+def kept(plan: Plan) -> str:
+    """The size of a checkpoint, and how many there will be and stay."""
+    found = plan.checkpoints
+    stay = "" if found.kept == found.written else f", {found.kept:,} stay"
+    return f"{stored(plan.estimate.checkpoint.bytes)}, {found.written:,} in the run{stay}"
 
 
 def fullest(estimate: Estimate) -> str:
