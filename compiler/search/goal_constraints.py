@@ -45,11 +45,14 @@ ROUNDING, FARTHEST = 1e-12, 2**60
 ROWS = 200_000
 #: Slower steps (9.8 hours) are infeasible; the bound keeps products of solver integers from overflowing.
 LONGEST_STEP_NS = 2**45
-#: The same (37 minutes) where what is lost to failures weighs each of its microseconds, by WEIGHT at most.
-LONGEST_WITH_FAILURES_NS = 2**41
 MICRO = 1000
+#: Units of a step's time that are weighed, by WEIGHT at most, with what a run takes of each: there may be so
+#: many in a step, 37 minutes of microseconds, or 9.8 hours of 16 where some nodes may take so long.
+MOST_UNITS, COARSE = 2**41 // MICRO, 16
+#: The share of the GPUs' rate below which no layout of interest trains.
+LEAST_MFU = 0.05
 ONE = np.ones((), dtype=np.int64)
-WEIGHT = LIMIT * MICRO // LONGEST_WITH_FAILURES_NS
+WEIGHT = LIMIT // MOST_UNITS
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
@@ -78,7 +81,7 @@ def _measure(
     if name in COUNTED:
         return x.variable("nodes") * fewest_first(x.case) + totals.step_ns
     if name in OF_THE_RUN and not one_size and prices_failures(x.case):
-        return x.times(x.over(totals.step_ns, MICRO), x.term(OF_THE_RUN[name]))
+        return x.times(x.over(totals.step_ns, _unit_ns(x.case)), x.term(OF_THE_RUN[name]))
     if name in ("step_time", "days", "tokens_per_second"):
         return totals.step_ns
     if name in ("mfu", "cost", "energy"):
@@ -100,8 +103,18 @@ def longest_step_ns(case: Case) -> int:
     microsecond of it, stays below 2**62."""
     goal, sizes = case.job.goal.objectives, case.cluster.nodes
     weighed = len(sizes) > 1 and any(each.quantity in OF_THE_RUN for each in goal)
-    longest = LONGEST_WITH_FAILURES_NS if weighed and prices_failures(case) else LONGEST_STEP_NS
+    longest = LONGEST_STEP_NS
+    if weighed and prices_failures(case):
+        longest = MOST_UNITS * _unit_ns(case)
     return min(longest, 2**61 // (max(case.cluster.nodes) * case.cluster.gpus_per_node))
+
+
+def _unit_ns(case: Case) -> int:
+    """Nanoseconds of a unit of a step's time: a microsecond, or 16 where steps on the fewest nodes may be
+    longer than so many of them."""
+    gpus = min(case.cluster.nodes) * case.cluster.gpus_per_node
+    ideal_ns = 1e9 * case.model_flops / (case.job.peak_flops * gpus)
+    return MICRO if ideal_ns < LEAST_MFU * MOST_UNITS * MICRO else COARSE * MICRO
 
 
 def fewest_first(case: Case) -> int:
@@ -118,15 +131,15 @@ def _weights(case: Case, nodes: Column, every: Column, cost: Column) -> Column:
     return WEIGHT / most * cost / goodput(case, np.asarray(nodes) * case.cluster.gpus_per_node)
 
 
-@term("run / us", of=("nodes",))
+@term("run / unit", of=("nodes",))
 def wall_clock(case: Case, nodes: Column) -> Column:
-    """Wall-clock time for each microsecond of a step."""
+    """Wall-clock time for each unit of a step's time."""
     return _weights(case, nodes, 1.0, 1.0)
 
 
-@term("run nodes / us", of=("nodes",))
+@term("run nodes / unit", of=("nodes",))
 def node_time(case: Case, nodes: Column) -> Column:
-    """Time of all nodes for each microsecond of a step."""
+    """Time of all nodes for each unit of a step's time."""
     return _weights(case, nodes, np.asarray(case.cluster.nodes), nodes)
 
 

@@ -19,7 +19,7 @@ NODES = (1, 2, 3, 4, 8, 16)
 TRAIN = {"seq_len": 2048, "global_batch": 768, "steps": 50_000_000}
 #: Nothing fails; failures that cost some percents; failures that cost more the more nodes there are.
 FAILURES: dict[str, dict[str, object]] = {
-    "none": {},
+    "none": {"gpu_mtbf": "none"},
     "some": {"gpu_mtbf": "40 d", "storage_bandwidth": "50 MB/s", "restart_time": "10 min"},
     "many": {"gpu_mtbf": "2 d", "storage_bandwidth": "50 MB/s", "restart_time": "1 h"},
 }
@@ -54,6 +54,18 @@ def test_the_best_count_of_nodes_is_found(quantity: str, failures: str) -> None:
     best = min(each(goal, failures), key=lambda one: (getattr(one, field), one.step_seconds))
     assert getattr(whole.estimate, field) == pytest.approx(getattr(best, field), rel=1e-4)
     assert whole.proof.value == pytest.approx(whole.proof.bound)
+
+
+def test_steps_of_hours_on_few_nodes_are_weighed_too() -> None:
+    """Cost is least on one node, whose step takes longer than 37 minutes."""
+    train = {"seq_len": 2048, "global_batch": 6 * 2**20, "steps": 50}
+    found = []
+    for nodes in ("1", "16", "{1, 16}"):
+        cluster = {"nodes": nodes, "price": "2 $/h", **FAILURES["some"]}
+        job = job_of("minimize cost\nwithin = 0%", cluster=cluster, train=train)
+        found.append(plan(job, target_of(job)).estimate)
+    assert found[0].step_seconds > 37 * 60 and found[0].cost < found[1].cost
+    assert found[2].cost == pytest.approx(found[0].cost, rel=1e-4)
 
 
 def test_failures_make_more_nodes_slower() -> None:
