@@ -88,7 +88,8 @@ def test_traffic_inside_its_domain_is_that_of_the_same_stages() -> None:
 
 
 def test_terms_of_a_difference_add_up_to_it() -> None:
-    job = job_of("minimize cost\nrequire nodes >= 1", cluster={"nodes": "1..2", "price": "2 $/h"})
+    cluster = {"nodes": "1..2", "price": "2 $/h", "gpu_mtbf": "none"}
+    job = job_of("minimize cost\nrequire nodes >= 1", cluster=cluster)
     target = target_of(job)
     found = plan(job, target)
     other = against(found, target, {"nodes": 3 - found.layout.nodes, "tp": 2}).difference
