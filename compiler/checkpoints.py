@@ -96,4 +96,11 @@ class Checkpointing:
     def retained_steps(self) -> int:
         """The steps from one to the next where those that stay are taken from all of the run: whole
         intervals."""
-        return self.interval_steps * ceil(self.written / max(self.kept, 1))
+        return spread(self.job.train.total_steps, self.interval_steps, self.keep)
+
+
+def spread(steps: int, interval: int, keep: int) -> int:
+    """The whole intervals, in steps, after each of which one checkpoint stays so that `keep` of a run stay at
+    most, and the newest; 0 keeps all."""
+    written = ceil(steps / interval)
+    return interval * ceil(written / (keep or written))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from ....compiler.checkpoints import KEPT, spread
 from ....reading.facts import LaunchConfig, Setting, dashed, number_of, text_of
 from ..emit.schedule import STYLES
 from ..stack import WHOLE_STEP
@@ -119,6 +120,17 @@ def _not_read(name: str) -> Callable[[LaunchConfig, Setting], bool]:
     return lambda config, setting: name not in options(config)
 
 
+def _other_retention(config: LaunchConfig, setting: Setting) -> bool:
+    """Neither the newest alone, nor those that stay unless a job says how many."""
+    steps, interval = (
+        number_of(config.option(name)) for name in ("--train-iters", "--save-interval")
+    )
+    retained = number_of(setting) or 0
+    if not steps or not interval or retained > steps:
+        return False
+    return retained != spread(int(steps), int(interval), KEPT)
+
+
 #: Options that are expressed with some of their values alone, and whether theirs is another.
 OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
     "--lr-decay-style": lambda config, setting: text_of(setting) not in STYLES.values(),
@@ -128,9 +140,7 @@ OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
     "--rampup-batch-size": lambda config, setting: batch_ramp(config) is None,
     "--attention-dropout": _other_dropout,
     "--optimizer": lambda config, setting: text_of(setting) not in ("adam", "sgd", "muon"),
-    "--save-retain-interval": lambda config, setting: (
-        (number_of(setting) or 0) <= (number_of(config.option("--train-iters")) or 0)
-    ),
+    "--save-retain-interval": _other_retention,
     "--tokenizer-type": lambda config, setting: (
         text_of(setting) not in ("NullTokenizer", "SFTTokenizer", "HuggingFaceTokenizer")
         and "tokenizer_type" not in options(config)
