@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from ..compiler.plan import Plan
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from .reader import Reader
     from .smoke_run import SmokeRun
     from .stack_facts import Stack
+
+
+NO_FILES: Mapping[str, str] = MappingProxyType({})
 
 
 def when_called(module: str, name: str) -> Callable[..., Any]:
@@ -76,20 +80,29 @@ class Backend:
         return reader
 
 
+class Starts(Protocol):
+    """What writes a launcher's files: of a plan, its entry script and the target's files."""
+
+    def __call__(
+        self, plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES, /
+    ) -> dict[str, str]: ...
+
+
 @dataclass(frozen=True)
 class Launcher:
-    """A way to start a plan's `entry` on all nodes: `emit(plan, entry)` gives its files.
+    """A way to start a plan's `entry` on all nodes: `emit(plan, entry, files)` gives its files; those of the
+    target are at hand.
 
     `array(plans, folder, log)` gives the file that runs plans of one shape one after another, plan n in
-    `folder`n, where it writes `log`.
+    `folder`n, where it writes `log`; None where the launcher has no such thing.
     `read(files)` is the inverse of `emit`, and `facts(plan)` what it must give back.
     `warnings(plan)` tells what the files do not reach. `codes` names what `emit` and `warnings` complain of,
     `manual` is the page that says why.
     """
 
     name: str
-    emit: Callable[[Plan, str], dict[str, str]]
-    array: Callable[[Sequence[Plan], str, str], dict[str, str]]
+    emit: Starts
+    array: Callable[[Sequence[Plan], str, str], dict[str, str]] | None
     read: Callable[[Mapping[str, str]], LaunchConfig]
     facts: Callable[[Plan], dict[str, Value]]
     warnings: Callable[[Plan], Iterator[Diagnostic]]

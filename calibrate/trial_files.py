@@ -42,8 +42,9 @@ def common_files(plans: Sequence[Plan]) -> dict[str, str]:
         "entry": BACKENDS[first.target].entry,
     }
     files = {SCRIPT: render("trials.sh.j2", values), LISTED: listed(plans)}
-    if first.job.launch is not None:
-        files |= LAUNCHERS[first.job.launch.kind].array(plans, FOLDER, LOG)
+    launcher = LAUNCHERS[first.job.launch.kind] if first.job.launch else None
+    if launcher is not None and launcher.array is not None:
+        files |= launcher.array(plans, FOLDER, LOG)
     return files
 
 

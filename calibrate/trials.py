@@ -26,7 +26,7 @@ from ..compiler.search.measured_layouts import believed, cost_of, ran
 from ..compiler.search.space import Space
 from ..compiler.search.sweep import Swept
 from ..compiler.variables import ORDER
-from ..dsl.job import Job, TargetSpec, Train
+from ..dsl.job import Job, Launch, TargetSpec, Train
 
 #: Steps of a trial: its first ones warm up, and the others have one time (calibrate/steady_state.py).
 STEPS = 20
@@ -90,7 +90,8 @@ def short_job(job: Job, target: str) -> Job:
     }
     train: Train = job.train.model_copy(update=changed)
     options = job.options(target).model_copy(update=dict(BACKENDS[target].brief))
-    launch = job.launch and job.launch.model_copy(update={"requeue": 0, "signal": 0.0})
+    once = {"requeue" if isinstance(job.launch, Launch) else "restarts": 0, "signal": 0.0}
+    launch = job.launch and job.launch.model_copy(update=once)
     spec = TargetSpec(name=target, options=options)
     return job.model_copy(update={"train": train, "targets": (spec,), "launch": launch})
 

@@ -269,5 +269,5 @@ def _files(plan: Plan) -> dict[str, str]:
     if errors := refused(plan, files):
         raise JobError(errors)
     if plan.job.launch is not None:
-        files |= LAUNCHERS[plan.job.launch.kind].emit(plan, backend.entry)
+        files |= LAUNCHERS[plan.job.launch.kind].emit(plan, backend.entry, files)
     return files

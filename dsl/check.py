@@ -13,6 +13,7 @@ from .evaluation.overrides import Targets, path_help, read_overrides
 from .evaluation.stages import check_stages
 from .job import Job
 from .report import Enough, Report, wrong
+from .schema import LAUNCHES
 from .syntax.quoting import UNWRITABLE
 from .syntax.sources import MAX_BYTES, decode, read
 from .syntax.tree import Block, File
@@ -96,7 +97,7 @@ def _read(
 ) -> tuple[Job | None, File]:
     report = loader.report
     changes = read_overrides(overrides, targets, report)
-    loader.named = {"slurm": "launch"} | dict.fromkeys(targets, "target")
+    loader.named = dict.fromkeys(LAUNCHES, "launch") | dict.fromkeys(targets, "target")
     loader.let_changes = {name: setting.value for name, setting in changes.lets.items()}
     file, scope = loader.scope(source, data, source.name)
     checker = Checker(report, file, scope, changes, targets, frozenset(loader.misspelt))

@@ -11,6 +11,7 @@ from . import batch_ramp
 from .diagnostics import Span
 from .expression import Expression
 from .hardware import Cluster
+from .launchers import Kubernetes
 from .model import Model
 from .open_settings import Word
 from .settings import Count, Doc, Frozen, Open, Seconds, Unit, Zero
@@ -241,6 +242,10 @@ class Launch(Frozen):
     ] = {}
 
 
+#: What starts the job, by `kind`.
+AnyLaunch = Launch | Kubernetes
+
+
 class TargetSpec(Frozen):
     """One framework to compile for; `options` is the instance of the backend's own settings class."""
 
@@ -269,7 +274,7 @@ class Job(Frozen):
     train: Train
     goal: Goal = Goal()
     targets: tuple[TargetSpec, ...]
-    launch: Launch | None = None
+    launch: Annotated[AnyLaunch | None, Field(discriminator="kind")] = None
     stage: str = ""
     stages: tuple["Job", ...] = ()
     open: dict[tuple[str, ...], tuple[Word, ...]] = {}
@@ -277,6 +282,11 @@ class Job(Frozen):
 
     _spans: dict[tuple[str, ...], Span] = PrivateAttr(default_factory=dict)
     _blocks: dict[tuple[str, str], Span] = PrivateAttr(default_factory=dict)
+
+    @property
+    def slurm(self) -> Launch:
+        """The settings of `launch slurm`; its defaults where something else starts the job."""
+        return self.launch if isinstance(self.launch, Launch) else Launch()
 
     @model_validator(mode="after")
     def _length_is_given(self) -> "Job":

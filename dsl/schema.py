@@ -12,6 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from .hardware import Cluster, Gpu
 from .job import Launch, Train
+from .launchers import Kubernetes
 from .model import Model
 from .settings import Data, Doc, Open, Unit
 from .units import NUMBER, Dimension, dimension
@@ -28,6 +29,11 @@ CLASSES: dict[str, type[BaseModel]] = {
     "train": Train,
     "stage": Train,
     "launch": Launch,
+}
+#: The class of each `launch NAME`, in the order of messages; what several have is of one type.
+LAUNCHES: dict[str, type[Launch | Kubernetes]] = {
+    "slurm": Launch,
+    "kubernetes": Kubernetes,
 }
 #: Fields that the head of a block gives.
 _HEAD_FIELDS = {"name", "kind"}

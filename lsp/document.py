@@ -12,7 +12,7 @@ from ..dsl.diagnostics import Source
 from ..dsl.evaluation.imports import Loader
 from ..dsl.evaluation.scope import Scope
 from ..dsl.report import Report
-from ..dsl.schema import CLASSES, SettingType, setting_types
+from ..dsl.schema import CLASSES, LAUNCHES, SettingType, setting_types
 from ..dsl.syntax.sources import reading_once
 from ..dsl.syntax.tree import File
 
@@ -61,7 +61,8 @@ def open_braces(text: str) -> list[int]:
 
 def settings_of(kind: str, name: str | None) -> dict[str, SettingType]:
     """The settings that a block may hold; none for one that is unknown."""
-    of = OPTIONS.get(name or "") if kind == "target" else CLASSES.get(kind)
+    named = {"target": OPTIONS, "launch": LAUNCHES}.get(kind)
+    of = CLASSES.get(kind) if named is None else named.get(name or "")
     return setting_types(of) if of else {}
 
 

@@ -1,12 +1,13 @@
 """`Plan` -> the text of its batch script, and the facts that the text states."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ...compiler.plan import Plan
 from ...dsl.diagnostics import JobError
 from ...dsl.job import Launch
 from ...reading.facts import Value
+from ..backend import NO_FILES
 from ..languages import bash
 from ..languages.bash import Bash
 from ..languages.sbatch import directive
@@ -15,14 +16,14 @@ from .options import Options, options, problems, time_text
 from .read import from_options
 
 
-def emit(plan: Plan, entry: str) -> dict[str, str]:
+def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[str, str]:
     """The batch script that starts `entry`, a path below the output folder, once on every node.
 
     Raises `JobError` for settings that sbatch would refuse or that contradict the layout.
     """
     if found := problems(plan):
         raise JobError(found)
-    launch, wanted = plan.job.launch or Launch(), options(plan)
+    launch, wanted = plan.job.slurm, options(plan)
     path = f"slurm/{plan.target}.sbatch"
     values = {
         "path": path,
@@ -49,7 +50,7 @@ def emit(plan: Plan, entry: str) -> dict[str, str]:
 
 def facts(plan: Plan) -> dict[str, Value]:
     """What `read(emit(plan, entry))` gives back."""
-    launch = plan.job.launch or Launch()
+    launch = plan.job.slurm
     return {**from_options(options(plan)), "max_restarts": launch.requeue}
 
 

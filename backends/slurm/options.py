@@ -51,7 +51,7 @@ _MAX_SIGNAL_SECONDS = 65_535
 
 def options(plan: Plan) -> Options:
     """The directives in the order they are written; `True` is an option without a value."""
-    launch, cluster = plan.job.launch or Launch(), plan.job.cluster
+    launch, cluster = plan.job.slurm, plan.job.cluster
     count = cluster.gpus_per_node
     gpus = f"{launch.gpu_type}:{count}" if launch.gpu_type else str(count)
     wanted: dict[str, Value | None] = {
@@ -109,7 +109,7 @@ def time_text(seconds: float) -> str:
 
 def problems(plan: Plan) -> list[Diagnostic]:
     """Settings of `launch slurm` that sbatch would refuse or that contradict the layout."""
-    job, launch = plan.job, plan.job.launch or Launch()
+    job, launch = plan.job, plan.job.slurm
     return [
         *_segment_problems(plan, launch),
         *_signal_problems(plan, launch),

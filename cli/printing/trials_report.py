@@ -6,7 +6,7 @@ from pathlib import Path
 
 from parc.calibrate.trial_files import FOLDER, SCRIPT
 from parc.calibrate.trials import STEPS, Trials
-from parc.dsl.job import Job
+from parc.dsl.job import Job, Launch
 
 from .plan_json import JsonObject, estimate_json, rounded
 from .words.commands import argument, program
@@ -36,7 +36,8 @@ def trials_text(job: Job, found: Trials, folder: Path) -> str:
         "",
         f"{folder}: written; to use them",
         "",
-        f"  {program(folder / SCRIPT)}" + (f"    or    sbatch {batch}" if job.launch else ""),
+        f"  {program(folder / SCRIPT)}"
+        + (f"    or    sbatch {batch}" if isinstance(job.launch, Launch) else ""),
         f"  parc calibrate {place} --job {path} -o calibrated.par",
     ]
     return "\n".join(lines)

@@ -12,6 +12,7 @@ _BLOCKS = (
     ("cluster", "The nodes and what joins them."),
     ("train", "The batch, its length and its arithmetic."),
     ("launch", "What starts the files: `launch slurm { ... }`."),
+    ("launch-kubernetes", "What makes them pods: `launch kubernetes { ... }`."),
 )
 _INTRODUCTION = """# Settings
 

@@ -13,7 +13,7 @@ from parc.compiler.variables import DECISIONS, DERIVATIONS
 from parc.dsl.codes import CODES
 from parc.dsl.evaluation.evaluate import plain
 from parc.dsl.expression import MEANINGS, QUANTITIES, VALUES, VARIABLES
-from parc.dsl.schema import CLASSES, SettingType, setting_types
+from parc.dsl.schema import CLASSES, LAUNCHES, SettingType, setting_types
 from parc.dsl.units import dimension, in_words
 
 #: What a value looks like, by the kind of a setting; numbers name their dimension instead.
@@ -33,6 +33,7 @@ _SHOWN = {"B": ("GiB", 2**30), "B/s": ("GB/s", 1e9), "J/s": ("W", 1.0), "$/s": (
 def tables(targets: Mapping[str, type[BaseModel]]) -> dict[str, str]:
     """Every generated table by its name, as Markdown; `targets` maps a target's name to its options."""
     blocks = {name: _block(of) for name, of in CLASSES.items() if name != "stage"}  # train's
+    blocks |= {f"launch-{name}": _block(of) for name, of in LAUNCHES.items() if name != "slurm"}
     blocks |= {f"target-{name}": _block(of) for name, of in targets.items()}
     return blocks | {
         "goal-variables": _variables(),

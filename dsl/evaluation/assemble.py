@@ -4,14 +4,14 @@ import re
 from dataclasses import dataclass, field, replace
 
 from .. import codes
-from ..diagnostics import Fix, Note, Span, replaced, suggested
+from ..diagnostics import Fix, Note, Span, did_you_mean, replaced, suggested
 from ..hardware import Cluster, Gpu
-from ..job import Goal, Launch, TargetSpec, Train
+from ..job import AnyLaunch, Goal, TargetSpec, Train
 from ..library import STD
 from ..model import Model
 from ..open_settings import MOST, Word, combinations, of_target
 from ..report import Report, already_reported, wrong
-from ..schema import setting_types
+from ..schema import LAUNCHES, setting_types
 from ..syntax.tree import Block, Clause, File, Identifier, Setting, Text
 from ..units import Measure
 from .blocks import Gathered, Located, Values, build, find_definition, gather, read_settings
@@ -251,19 +251,24 @@ def _batch(batch: Located, seq_len: object) -> int:
     return int(value.value // seq_len)
 
 
-def launch_of(checker: Checker) -> Launch | None:
-    """The `launch slurm` block of the file or of an import; None when there is none."""
+def launch_of(checker: Checker) -> AnyLaunch | None:
+    """The `launch` block of the file or of an import; None when there is none."""
     block = _gathered(checker, "launch", required=False)
     if block is None:
         _refuse_changes(checker, ("launch",), "the job has no `launch` block to change")
         return None
-    if block.name != "slurm":
+    of = LAUNCHES.get(block.name or "")
+    if of is None:
         if block.name:
             message = f"unknown launcher `{block.name}`"
-            checker.report.add(codes.UNKNOWN_NAME, message, block.head, "launchers are `slurm`")
+            known = ", ".join(f"`{name}`" for name in LAUNCHES)
+            help = did_you_mean(block.name, LAUNCHES) or f"launchers are {known}"
+            checker.report.add(codes.UNKNOWN_NAME, message, block.head, help)
         return None
-    values = read_settings(block, Launch, checker.report, targets=checker.own_targets())
-    return build(block, Launch, values, checker.report)
+    if of is not LAUNCHES["slurm"]:
+        block = replace(block, title=f"`launch {block.name}`")
+    values = read_settings(block, of, checker.report, targets=checker.own_targets())
+    return build(block, of, values, checker.report)
 
 
 def targets_of(checker: Checker) -> tuple[TargetSpec, ...]:

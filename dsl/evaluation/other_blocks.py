@@ -23,7 +23,9 @@ def of_another(
     word = setting.key.name
     for key in dict.fromkeys((word, SETTINGS.get(word.lower(), word))):
         homes = [
-            kind for kind in _SINGLE if title != f"`{kind}`" and key in setting_types(CLASSES[kind])
+            kind
+            for kind in _SINGLE
+            if not title.startswith(f"`{kind}") and key in setting_types(CLASSES[kind])
         ]
         takers = {} if title.startswith("target") else targets or {}
         homes += [f"target {name}" for name in takers if key in setting_types(takers[name])]

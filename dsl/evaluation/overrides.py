@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from .. import codes
 from ..diagnostics import JobError, Source, Span, did_you_mean
 from ..report import Report, wrong
-from ..schema import CLASSES, SettingType, setting_types
+from ..schema import CLASSES, LAUNCHES, SettingType, setting_types
 from ..syntax.parser import parse
 from ..syntax.quoting import unwritable
 from ..syntax.tree import Clause, Identifier, Setting, Text
@@ -122,15 +122,26 @@ def _expected(words: tuple[str, ...], place: Span, targets: Targets) -> SettingT
             return _known(key, CLASSES["stage"], place)
         case ("cluster", "gpu", key):
             return _known(key, CLASSES["gpu"], place)
+        case ("launch", key):
+            return _known(key, launch_with(key), place)
         case (block, key) if block in _BLOCKS:
             return _known(key, CLASSES[block], place)
     help = path_help(words[-1]) or "a path is `block.setting`, such as `train.seq_len`"
     raise wrong(codes.BAD_OVERRIDE, f"`{'.'.join(words)}` names no setting", place, help)
 
 
+def _class(block: str, key: str) -> type[BaseModel]:
+    return launch_with(key) if block == "launch" else CLASSES[block]
+
+
+def launch_with(key: str) -> type[BaseModel]:
+    """The class of the first launcher that has a setting, else that of SLURM."""
+    return next((of for of in LAUNCHES.values() if key in setting_types(of)), CLASSES["launch"])
+
+
 def path_help(key: str) -> str | None:
     """Help text naming the path of a setting that was given without its block."""
-    found = [f"{block}.{key}" for block in _BLOCKS if key in setting_types(CLASSES[block])]
+    found = [f"{block}.{key}" for block in _BLOCKS if key in setting_types(_class(block, key))]
     found += [f"cluster.gpu.{key}"] if key in setting_types(CLASSES["gpu"]) else []
     return f"did you mean `{found[0]}`?" if found else None
 

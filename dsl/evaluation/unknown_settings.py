@@ -12,6 +12,7 @@ from ..fixes import removal, required
 from ..schema import SettingType
 from ..syntax.tree import Collection, Identifier, Map, Number, Setting
 from .other_blocks import of_another
+from .other_launchers import of_other_launcher
 from .refused_settings import refused
 from .spellings import DECISIONS, GPUS, LENGTHS, SETTINGS, TRUTHS, WORDS
 
@@ -36,7 +37,8 @@ def unknown(
     if (said := refused(setting, title)) is not None:
         return said
     key = setting.key.name
-    help, fix = next(filter(None, (cure(setting, beside) for cure in _CURES)), (None, None))
+    cures = (cure(setting, beside) for cure in _CURES)
+    help, fix = next(filter(None, (of_other_launcher(setting, title), *cures)), (None, None))
     if help is None:
         help, fix = _word(setting, known) or suggested(key, setting.key.span, known, SETTINGS)
     if fix is None or not fix.safe:

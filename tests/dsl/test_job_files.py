@@ -74,7 +74,7 @@ def test_imports(folder: Path) -> None:
     write("job.par", text)
     found = load("job.par", targets=TARGETS)
     assert found.cluster.nodes == (3,) and found.cluster.gpu.memory == 79 * GIB
-    assert found.launch is not None and found.launch.account == "llm"
+    assert found.launch is not None and found.slurm.account == "llm"
     assert str(found.span("cluster", "nodes")) == "shared/pod.par:3:45"
     assert load("job.par", targets=TARGETS, overrides=["pods=7"]).cluster.nodes == (8,)
     write("job.par", text + "cluster other from pod { nodes = pods * 10 }\n")
@@ -128,7 +128,7 @@ def test_changes_from_the_command_line() -> None:
     assert (found.model.layers, found.train.seq_len, found.train.optimizer) == (3, 2048, "muon")
     assert found.cluster.nodes == (2, 16)
     assert (found.cluster.gpu.name, found.cluster.gpu.reserve) == ("h200", 3 * GIB)
-    assert found.launch is not None and found.launch.partition == "h100=x y"
+    assert found.launch is not None and found.slurm.partition == "h100=x y"
     assert found.targets[0].options == Options(data="/data/c4", lines=("x",))
     assert [o.quantity for o in found.goal.objectives] == ["cost"]
     assert [c.text for c in found.goal.constraints] == ["tp <= 8", "pp == 1"]

@@ -56,10 +56,10 @@ def test_directives_of_sbatch(seed: int, capsys: Captured) -> None:
     job = parc.load("job.par")
     assert job.launch is not None
     if "$" in text:
-        assert job.launch.account is None
+        assert job.slurm.account is None
         assert "#   run.sh:2  --account " in Path("job.par").read_text()
     else:
-        assert job.launch.account == text
+        assert job.slurm.account == text
 
 
 @pytest.mark.parametrize("seed", range(20))

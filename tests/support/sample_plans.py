@@ -7,7 +7,7 @@ from typing import Any
 
 from parc.compiler.plan import Estimate, Layout, Plan, Proof, Stage
 from parc.dsl.hardware import Cluster, Gpu
-from parc.dsl.job import Job, Launch, TargetSpec, Train
+from parc.dsl.job import AnyLaunch, Job, TargetSpec, Train
 from parc.dsl.model import Model
 
 GIB = 2**30
@@ -182,7 +182,7 @@ def sample_job(
     gpu: Gpu = H100,
     nodes: Sequence[int] = (1,),
     gpus_per_node: int = 8,
-    launch: Launch | None = None,
+    launch: AnyLaunch | None = None,
 ) -> Job:
     """A job with one target, as the checker would build it; spans are absent."""
     return Job(
@@ -254,7 +254,7 @@ def sample_plan(
     gpu: Gpu = H100,
     gpus_per_node: int | None = None,
     split: Sequence[Sequence[int]] | None = None,
-    launch: Launch | None = None,
+    launch: AnyLaunch | None = None,
 ) -> Plan:
     """A plan whose parts agree: `nodes` and the default global batch follow from the layout."""
     per_node = gpus_per_node or min(8, layout.gpus)

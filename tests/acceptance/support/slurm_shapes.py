@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parc.compiler.plan import Plan
-from parc.dsl.job import Launch
 from tests.acceptance.support.processes import start, stop
 from tests.acceptance.support.slurm_tools import Slurm, free_ports
 from tests.support.waiting import wait_until
@@ -50,7 +49,7 @@ class Kind:
 
 
 def kind_of(plan: Plan) -> Kind:
-    cluster, launch = plan.job.cluster, plan.job.launch or Launch()
+    cluster, launch = plan.job.cluster, plan.job.slurm
     return Kind(cluster.gpus_per_node, launch.gpu_type, cluster.cpu_cores, cluster.node_memory)
 
 

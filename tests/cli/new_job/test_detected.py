@@ -71,7 +71,7 @@ def test_the_largest_group_of_nodes_that_run() -> None:
     assert "# 5 nodes of 8 x h100, says scontrol\n" in detected()
     job = parc.load("job.par")
     assert (job.cluster.gpu.name, job.cluster.nodes) == ("h100_sxm", (5,))
-    assert job.launch is not None and job.launch.partition == "train"
+    assert job.launch is not None and job.slurm.partition == "train"
 
 
 def test_nodes_of_four_by_a_drivers_name() -> None:

@@ -1,0 +1,46 @@
+"""Names of a plan's objects, and what Kubernetes takes for one."""
+
+import re
+
+from ...compiler.plan import Plan
+from ...dsl.job import Job
+from ...dsl.launchers import Kubernetes
+
+#: RFC 1123: of a label, which names of jobs, claims, namespaces and volumes are.
+LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+#: The names of pods, `<job>-<role>-0-<number>-<5 characters>`, are labels too.
+LONGEST_JOB = 40
+#: Where the files that parc wrote are in a container.
+FILES = "/parc"
+
+
+def settings(job: Job) -> Kubernetes:
+    """The settings of the job's launch, which is Kubernetes'."""
+    if not isinstance(job.launch, Kubernetes):
+        raise TypeError("the job is launched by something else")
+    return job.launch
+
+
+def name(plan: Plan) -> str:
+    """The name of the job's object: the one that the job gives it, else made of its own and the target's."""
+    given = settings(plan.job).job_name
+    if given is not None:
+        return given
+    stage = f"-{plan.job.stage}" if plan.job.stage else ""
+    text = re.sub(r"[^a-z0-9]+", "-", f"{plan.job.name}{stage}".lower()).strip("-")
+    longest = LONGEST_JOB - len(plan.target) - 1
+    return f"{text[:longest].strip('-') or 'job'}-{plan.target}"
+
+
+def volume(text: str) -> tuple[str, str]:
+    """What is mounted, a claim or a /path of the node, and its path in the container; each empty where the
+    text has none."""
+    source, _, path = text.partition(":")
+    return source, path
+
+
+def run_folder(plan: Plan) -> str | None:
+    """The path of the run's folder in the container; None where nothing is mounted that outlives it."""
+    launch = settings(plan.job)
+    top = launch.runs or (volume(launch.volumes[0])[1] if launch.volumes else None)
+    return None if top is None else f"{top.rstrip('/')}/{name(plan)}"

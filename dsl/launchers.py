@@ -1,0 +1,76 @@
+"""What starts a job where there is no SLURM: the settings of `launch kubernetes`.
+
+A setting that several launchers have is of one type in all of them, `launch slurm` (`job.Launch`) among them.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from .settings import Bytes, Count, Doc, Frozen, Seconds, Unit
+
+Table = dict[str, str | int | bool]
+
+
+class Launcher(Frozen):
+    """What all of them have. None of them ends a job after a wall time."""
+
+    time: ClassVar[None] = None
+
+    job_name: Annotated[str | None, Doc("the job file's name and the target unless given")] = None
+    signal: Annotated[
+        Seconds | None,
+        Doc(
+            "between the request to stop and the end, for a last checkpoint; a step and writing unless given"
+        ),
+    ] = None
+    restarts: Annotated[
+        int, Unit("1"), Field(ge=0, le=1000), Doc("how often a failed job is started again")
+    ] = 3
+    env: Annotated[Table, Doc("variables of the environment, beside the target's own")] = {}
+
+
+class Kubernetes(Launcher):
+    """The fields of `launch kubernetes { ... }`. The cluster's defaults hold for what is None."""
+
+    kind: Literal["kubernetes"] = "kubernetes"
+    image: Annotated[str, Doc("of the container, with the framework")]
+    operator: Annotated[
+        Literal["jobset", "trainjob", "pytorchjob"],
+        Doc("what runs the pods: JobSet, Kubeflow Trainer 2, Kubeflow's training operator 1"),
+    ] = "jobset"
+    namespace: Annotated[str | None, Doc("the one of the context unless given")] = None
+    volumes: Annotated[
+        tuple[str, ...],
+        Doc("claim:path of the container, or /path of the node:path, for data and checkpoints"),
+    ] = ()
+    runs: Annotated[
+        str | None, Doc("folder on a volume for the folders of runs; the first volume unless given")
+    ] = None
+    shared_memory: Annotated[
+        Bytes | None, Doc("size of /dev/shm; as much as the pod may use unless given")
+    ] = None
+    rdma: Annotated[
+        str | None, Doc("resource of the network cards, such as rdma/ib or vpc.amazonaws.com/efa")
+    ] = None
+    rdma_count: Annotated[Count, Doc("of them in a pod")] = 1
+    host_network: Annotated[bool, Doc("pods use the network of their nodes")] = False
+    queue: Annotated[str | None, Doc("Kueue's queue, which starts all pods at once")] = None
+    topology: Annotated[
+        str | None,
+        Doc("label of nodes: Kueue packs the pods where its value is the same, if it can"),
+    ] = None
+    gang: Annotated[
+        Literal["volcano", "coscheduling"] | None,
+        Doc("scheduler that starts all pods at once, where there is no queue"),
+    ] = None
+    node_selector: Annotated[Table, Doc("labels that the nodes have")] = {}
+    tolerations: Annotated[
+        tuple[str, ...], Doc("taints of nodes that the pods may run on, by their keys")
+    ] = ()
+    service_account: Annotated[str | None, Doc("of the pods")] = None
+    pull_secret: Annotated[str | None, Doc("with which the image is pulled")] = None
+    priority: Annotated[str | None, Doc("class of priority of the pods")] = None
+    secrets: Annotated[
+        tuple[str, ...], Doc("secrets whose entries are variables of the environment")
+    ] = ()
