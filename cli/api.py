@@ -47,7 +47,11 @@ def with_own_folders(stage: Job) -> Job:
     specs = []
     for spec in stage.targets:
         folders = BACKENDS[spec.name].target.checkpoints(stage)
-        own = {option: f"{folder}/{stage.stage}" for option, folder in folders.items()}
+        own = {
+            option: f"{folder}/{stage.stage}"
+            for option, folder in folders.items()
+            if not folder.startswith("$RUN_DIR")  # which names the stage
+        }
         specs.append(spec.model_copy(update={"options": spec.options.model_copy(update=own)}))
     return stage.model_copy(update={"targets": tuple(specs)})
 

@@ -9,6 +9,7 @@ from ..dsl.job import Job
 from ..dsl.open_settings import Word
 from .checkpoints import Checkpointing
 from .risk import band, out_of_memory
+from .run import Run, run_of
 
 RECOMPUTE = tuple(sorted(VALUES["recompute"], key=VALUES["recompute"].__getitem__))
 OFFLOAD = tuple(VALUES["offload"])
@@ -310,6 +311,11 @@ class Plan(Frozen):
     @property
     def checkpoints(self) -> Checkpointing:
         return Checkpointing(self.job, self.target, self.estimate)
+
+    @property
+    def run(self) -> Run:
+        """The name and the digest of what is trained, which name the folder of its checkpoints."""
+        return run_of(self.job, self.target)
 
     @property
     def signal_seconds(self) -> float:

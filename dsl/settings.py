@@ -21,6 +21,11 @@ class Doc:
 
 
 @dataclass(frozen=True)
+class Decides:
+    """Metadata of a target's option that decides what is trained: runs that differ in it are two runs."""
+
+
+@dataclass(frozen=True)
 class Open:
     """Metadata of a field that has a price: a set of its words leaves the choice among them to the search."""
 

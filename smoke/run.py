@@ -170,6 +170,7 @@ def _environment(framework: SmokeRun, job: Job, request: Request, folder: Path) 
     given = {
         "PATH": _path(request.interpreter, folder / "commands", inherited.get("PATH", os.defpath)),
         "MASTER_PORT": str(free_port()),
+        "RUN_DIR": str((folder / "run").resolve()),
         # Whichever release there is: it is tried.
         "ANY_RELEASE": "1",
         "TMPDIR": str((folder / "scratch").resolve()),

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from ...dsl.job import Job
-from ...dsl.settings import Data, Doc, Open
+from ...dsl.settings import Data, Decides, Doc, Open
 from ..observation import Observation
 
 
@@ -19,23 +19,29 @@ class Options(Observation):
         Doc(
             "parc's own PyTorch model, or Llama of Hugging Face transformers, with tensor parallelism"
         ),
+        Decides(),
     ] = "native"
     data: Annotated[
-        Data | None, Doc("flat files of token ids to train on; made-up sequences unless given")
+        Data | None,
+        Doc("flat files of token ids to train on; made-up sequences unless given"),
+        Decides(),
     ] = None
     valid_data: Annotated[
         Data | None, Doc("the same for evaluation, which does not happen unless given")
     ] = None
     data_dtype: Annotated[
-        Literal["uint16", "uint32"] | None, Doc("type of the ids; from the vocabulary unless given")
+        Literal["uint16", "uint32"] | None,
+        Doc("type of the ids; from the vocabulary unless given"),
+        Decides(),
     ] = None
     save: Annotated[
         str | None, Doc("folder for checkpoints, which a restart resumes from; `none` writes none")
-    ] = "checkpoints"
+    ] = "$RUN_DIR/checkpoints"
     accumulate: Annotated[
         Literal["fp32", "compute"],
         Doc("dtype that sums gradients over micro-batches: fp32, or that of the computation"),
         Open(),
+        Decides(),
     ] = "fp32"
     adam: Annotated[
         Literal["fused", "torch"],
@@ -60,6 +66,7 @@ class Options(Observation):
         Literal["fp32", "bf16"] | None,
         Doc("in which gradients are reduced; that of the computation unless given"),
         Open(),
+        Decides(),
     ] = None
     tp_overlap: Annotated[
         bool,
@@ -74,6 +81,7 @@ class Options(Observation):
     extra: Annotated[
         dict[str, str | int | float | bool],
         Doc("other keys of ds_config.json; a dot enters a section, as in `zero_optimization.x`"),
+        Decides(),
     ] = {}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from ...dsl.job import Job
-from ...dsl.settings import Data, Doc, Open
+from ...dsl.settings import Data, Decides, Doc, Open
 from ..observation import Observation
 
 
@@ -19,36 +19,48 @@ class Options(Observation):
         "/opt/megatron-lm"
     )
     data: Annotated[
-        Data | None, Doc("prefixes of tokenised .bin/.idx files, divided by `split`")
+        Data | None,
+        Doc("prefixes of tokenised .bin/.idx files, divided by `split`"),
+        Decides(),
     ] = None
     train_data: Annotated[
-        Data | None, Doc("the same for training alone, instead of `data` and `split`")
+        Data | None,
+        Doc("the same for training alone, instead of `data` and `split`"),
+        Decides(),
     ] = None
     valid_data: Annotated[Data | None, Doc("for validation, beside `train_data`")] = None
     test_data: Annotated[Data | None, Doc("for the test at the end, beside `train_data`")] = None
-    split: Annotated[str, Doc("shares of `data` for training, validation and test")] = "99,1,0"
+    split: Annotated[
+        str,
+        Doc("shares of `data` for training, validation and test"),
+        Decides(),
+    ] = "99,1,0"
     sft: Annotated[
-        bool, Doc("the data are .jsonl files of conversations, packed; only answers are learnt")
+        bool,
+        Doc("the data are .jsonl files of conversations, packed; only answers are learnt"),
+        Decides(),
     ] = False
     prompt_format: Annotated[
         Literal["default", "identity", "nemotron-h-aligned", "nemotron-nano-v2"],
         Doc("sft: how a conversation becomes text; default is the tokenizer's chat template"),
+        Decides(),
     ] = "default"
     data_cache: Annotated[
         str | None, Doc("folder for the index files that the data loader builds")
     ] = None
     tokenizer: Annotated[
-        str | None, Doc("model name, folder or file; without it, token ids are taken as they are")
+        str | None,
+        Doc("model name, folder or file; without it, token ids are taken as they are"),
+        Decides(),
     ] = None
     tokenizer_type: Annotated[
         Literal[
             "HuggingFaceTokenizer", "SentencePieceTokenizer", "Llama2Tokenizer", "TikTokenizer"
         ],
         Doc("how `tokenizer` is read"),
+        Decides(),
     ] = "HuggingFaceTokenizer"
-    checkpoints: Annotated[
-        str | None, Doc("folder to save to and resume from; checkpoints/<model> unless given")
-    ] = None
+    checkpoints: Annotated[str, Doc("folder to save to and resume from")] = "$RUN_DIR/checkpoints"
     save: Annotated[bool, Doc("write checkpoints at all")] = True
     attention_kernel: Annotated[
         Literal["cudnn", "fa2", "fa3"],
@@ -70,10 +82,12 @@ class Options(Observation):
         Literal["fp32", "bf16"],
         Doc("ZeRO 1 with Adam: in which the optimizer keeps its moments"),
         Open(),
+        Decides(),
     ] = "fp32"
     fp8_recipe: Annotated[
         Literal["delayed", "tensorwise", "blockwise"],
         Doc("how products in fp8 are scaled: by past maxima, by each tensor's, by blocks of it"),
+        Decides(),
     ] = "delayed"
     fp8_params: Annotated[
         bool,
@@ -89,6 +103,7 @@ class Options(Observation):
         Literal["fp32", "bf16"],
         Doc("in which gradients are added up and reduced"),
         Open(),
+        Decides(),
     ] = "fp32"
     sequence_parallel: Annotated[
         bool,
@@ -120,6 +135,7 @@ class Options(Observation):
         Doc(
             "any other Megatron-LM option, by its long name; `true` is a switch, `false` leaves one out"
         ),
+        Decides(),
     ] = {}
 
 

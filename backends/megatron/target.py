@@ -159,8 +159,7 @@ def settings(job: Job) -> Iterator[Diagnostic]:
 
 def checkpoints(job: Job) -> dict[str, str]:
     """The folder that `--save` and `--load` name."""
-    folder = options_of(job).checkpoints or f"checkpoints/{job.model.name or job.name}"
-    return {"checkpoints": folder}
+    return {"checkpoints": options_of(job).checkpoints}
 
 
 TARGET = Target(

@@ -43,6 +43,7 @@ def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[st
         "signal": "signal" in wanted,
         "signal_seconds": math.ceil(plan.signal_seconds),
         "entry": entry,
+        "run_folder": f"runs/{plan.run.folder}",
         "step_options": list(_step_options(launch, wanted)),
     }
     return {path: render("slurm/job.sbatch.j2", values)}
@@ -66,7 +67,10 @@ def _step_options(launch: Launch, wanted: Options) -> Iterator[tuple[str, str]]:
     if launch.container:
         mounts = f",{launch.mounts}" if launch.mounts else ""
         yield "container-image", launch.container
-        yield "container-mounts", f"$PARC_OUT:$PARC_OUT{mounts}"
+        own = ",".join(f"${name}:${name}" for name in ("PARC_OUT", "RUN_DIR", "SLURM_SUBMIT_DIR"))
+        yield "container-mounts", f"{own}{mounts}"
+        # Relative paths of the job mean there what they mean outside; pyxis would begin in the image's own folder.
+        yield "container-workdir", "$SLURM_SUBMIT_DIR"
 
 
 def _remarks(plan: Plan, launch: Launch) -> Iterator[str]:

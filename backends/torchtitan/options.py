@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from ...dsl.job import Job
-from ...dsl.settings import Data, Doc, Open
+from ...dsl.settings import Data, Decides, Doc, Open
 from ..observation import Observation
 
 
@@ -17,13 +17,18 @@ class Options(Observation):
     data: Annotated[
         Data | None,
         Doc("c4, c4_test or c4_validation, or a file or folder of rows with a `text`"),
+        Decides(),
     ] = None
     validation: Annotated[
         Data | None, Doc("what to evaluate on, as `data`; nothing is evaluated unless given")
     ] = None
-    hf_assets_path: Annotated[str, Doc("folder of the tokenizer's files")] = "./assets/hf/tokenizer"
-    dump_folder: Annotated[str, Doc("where logs and checkpoints go")] = "./outputs"
-    checkpoint: Annotated[str, Doc("folder of checkpoints below dump_folder")] = "checkpoint"
+    hf_assets_path: Annotated[
+        str,
+        Doc("folder of the tokenizer's files"),
+        Decides(),
+    ] = "./assets/hf/tokenizer"
+    dump_folder: Annotated[str, Doc("where logs and checkpoints go")] = "$RUN_DIR"
+    checkpoint: Annotated[str, Doc("folder of checkpoints below dump_folder")] = "checkpoints"
     save: Annotated[bool, Doc("write checkpoints at all")] = True
     schedule: Annotated[
         Literal["1f1b", "gpipe", "interleaved_zb", "zbv", "dualpipev"] | None,
@@ -51,6 +56,7 @@ class Options(Observation):
         Literal["tensorwise", "rowwise", "rowwise_with_gw_hp"],
         Doc("how fp8 products are scaled; the last has gradients of weights in bf16"),
         Open(),
+        Decides(),
     ] = "tensorwise"
     cuda_graph: Annotated[
         bool | None,
@@ -58,7 +64,9 @@ class Options(Observation):
         Open(),
     ] = None
     extra: Annotated[
-        dict[str, str | int | float | bool], Doc("any other setting, as section.key")
+        dict[str, str | int | float | bool],
+        Doc("any other setting, as section.key"),
+        Decides(),
     ] = {}
 
 

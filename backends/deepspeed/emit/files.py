@@ -15,6 +15,7 @@ from ...release_check import of_package
 from ...released_options import releases
 from ...render import provenance, render, render_python
 from ...rendezvous import rendezvous
+from ...run_folder import FILE, run_json, run_values
 from ..environment import VARIABLES, threads
 from ..options import hugging_face, options_of
 from ..target import ENTRY, TARGET
@@ -36,6 +37,7 @@ def emit(plan: Plan) -> dict[str, str]:
     return {
         ENTRY: render("deepspeed/launch.sh.j2", _launch_values(plan)),
         "deepspeed/ds_config.json": json.document(ds_config(plan)),
+        f"deepspeed/{FILE}": run_json(plan),
         "deepspeed/model.json": json.document(model_json(plan)),
         "deepspeed/train.py": render_python("deepspeed/train.py.j2", _train_values(plan)),
     }
@@ -62,6 +64,7 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "rendezvous": rendezvous(plan),
         "check": of_package("DeepSpeed", "deepspeed", options.version),
         "environment": environment.lines(job, _variables(plan)),
+        "run": run_values(plan, "SAVE" if options.save else None),
         "steps": steps(job.train),
         **launch_data(job),
         "weights": job.train.weights,

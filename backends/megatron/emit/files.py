@@ -12,6 +12,7 @@ from ...languages import bash
 from ...languages.bash import Bash
 from ...render import nodes_text, provenance, render
 from ...rendezvous import rendezvous
+from ...run_folder import FILE, run_json, run_values
 from ..extra import given
 from ..releases import release_check
 from ..rules import sequence_parallel
@@ -64,7 +65,8 @@ def emit(plan: Plan) -> dict[str, str]:
         raise JobError(found)
     if flags := [written for _, written in given(plan.options)]:
         groups["EXTRA"] = flags
-    return {ENTRY: render("megatron/pretrain.sh.j2", _values(plan, groups)), **converter(plan)}
+    script = render("megatron/pretrain.sh.j2", _values(plan, groups))
+    return {ENTRY: script, f"megatron/{FILE}": run_json(plan), **converter(plan)}
 
 
 def facts(plan: Plan) -> dict[str, Value]:
@@ -88,6 +90,7 @@ def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
         "summary": _summary(plan),
         "check": release_check(plan.job),
         "rendezvous": rendezvous(plan),
+        "run": run_values(plan, "CHECKPOINT_DIR" if plan.options.save else None),
         "variables": list(_variables(plan)),
         "converts": plan.job.train.weights is not None,
         "environment": environment.lines(plan.job, variables(plan)),
@@ -118,17 +121,16 @@ def _summary(plan: Plan) -> list[str]:
 
 
 def _variables(plan: Plan) -> Iterator[Bash]:
-    options, name = plan.options, plan.job.model.name or plan.job.name
+    options = plan.options
     watched = options.wandb or options.profiled
-    tensorboard = options.tensorboard or (f"tensorboard/{name}" if watched else None)
-    checkpoints = TARGET.checkpoints(plan.job)["checkpoints"]
+    tensorboard = options.tensorboard or ("$RUN_DIR/tensorboard" if watched else None)
     wanted = {
         "MEGATRON_PATH": options.path,
         VARIABLE: replaceable(options),
         "DATA_CACHE": options.data_cache,
         "TOKENIZER": options.tokenizer,
-        "CHECKPOINT_DIR": checkpoints if options.save else None,
-        **weight_variables(plan, checkpoints),
+        "CHECKPOINT_DIR": options.checkpoints if options.save else None,
+        **weight_variables(plan, options.checkpoints),
         "TENSORBOARD_DIR": tensorboard,
     }
     for key, value in wanted.items():

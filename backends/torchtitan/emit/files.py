@@ -12,6 +12,8 @@ from ...languages.toml import Toml
 from ...release_check import of_package
 from ...render import provenance, render, render_python
 from ...rendezvous import rendezvous
+from ...run_folder import FILE as RUN
+from ...run_folder import run_json, run_values
 from .. import data
 from ..models import flavor
 from ..options import options_of
@@ -34,7 +36,11 @@ def emit(plan: Plan) -> dict[str, str]:
     if found := problems(plan.job, TARGET, plan.layout):
         raise JobError(found)
     values = _values(plan)
-    shared = {ENTRY: render("torchtitan/launch.sh.j2", values), **data_file(plan)}
+    shared = {
+        ENTRY: render("torchtitan/launch.sh.j2", values),
+        f"torchtitan/{RUN}": run_json(plan),
+        **data_file(plan),
+    }
     if values["saves"]:
         shared[f"torchtitan/{STOP}"] = render_python(f"torchtitan/{STOP}.j2", values)
     if release(plan.job).python:
@@ -121,6 +127,9 @@ def _values(plan: Plan) -> dict[str, object]:
         "weights": _weights(job.train.weights),
         "python": release(job).python,
         "saves": options.save,
+        "run": run_values(plan, "DUMP_FOLDER" if options.save else None),
+        "dump_folder": options.dump_folder,
+        "checkpoints": options.checkpoint,
         "layout": plan.layout,
         "rendezvous": rendezvous(plan),
         "summary": _summary(plan),

@@ -155,10 +155,15 @@ def _router(model: Model) -> dict[str, Any]:
     return settings
 
 
+#: torchtitan's own folder, where launch.sh, which names the run's, does not start it.
+OUTPUTS = "./outputs"
+
+
 def _paths(options: Options) -> dict[str, dict[str, str]]:
+    folder = OUTPUTS if "$" in options.dump_folder else options.dump_folder
     return {
         "hf_assets_path": {"variable": "HF_ASSETS_PATH", "default": options.hf_assets_path},
-        "dump_folder": {"variable": "DUMP_FOLDER", "default": options.dump_folder},
+        "dump_folder": {"variable": "DUMP_FOLDER", "default": folder},
     }
 
 

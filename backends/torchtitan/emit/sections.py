@@ -73,7 +73,11 @@ def _with_extra(built: list[Section], options: Options) -> list[Section]:
 
 
 def _job(plan: Plan, options: Options) -> Section:
-    return Section("job", {"dump_folder": options.dump_folder, "description": plan.job.name}, {})
+    """launch.sh names the folder; it is in the table too where it has no variable."""
+    folder: dict[str, Setting] = (
+        {} if "$" in options.dump_folder else {"dump_folder": options.dump_folder}
+    )
+    return Section("job", folder | {"description": plan.job.name}, {})
 
 
 def _model(plan: Plan, options: Options) -> Section:
