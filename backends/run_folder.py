@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..compiler.plan import Plan
+from ..reading.facts import LaunchConfig, text_of
 from .languages import bash, json
 
 #: What says, beside an entry script and in the folder of a run, what decides its training.
@@ -16,7 +17,7 @@ def run_json(plan: Plan) -> str:
 
 
 def run_values(plan: Plan, checkpoints: str | None) -> dict[str, Any]:
-    """For templates/run.sh.j2; `checkpoints` is the variable of the folder of checkpoints, None without one."""
+    """Values of templates/run.sh.j2; `checkpoints` is the variable of their folder, None without any."""
     run = plan.run
     return {
         "folder": f"runs/{run.folder}",
@@ -24,3 +25,11 @@ def run_values(plan: Plan, checkpoints: str | None) -> dict[str, Any]:
         "digest": run.digest,
         "checkpoints": checkpoints and bash.name(checkpoints),
     }
+
+
+def below(folder: str | None, config: LaunchConfig) -> str | None:
+    """A folder of a script, spelled by the run's folder where it is below that."""
+    run = text_of(config.setting("environment", "RUN_DIR"))
+    if folder is None or not run:
+        return folder
+    return f"$RUN_DIR{folder[len(run):]}" if f"{folder}/".startswith(f"{run}/") else folder

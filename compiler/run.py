@@ -1,4 +1,4 @@
-"""A job's share of one target -> its run: the name of its folder, and the settings that decide its training."""
+"""A job and a target -> the run: the name of its folder, and the settings that decide its training."""
 
 import json
 import re
@@ -30,7 +30,7 @@ DIGITS = 8
 
 @dataclass(frozen=True)
 class Run:
-    """A run of one target, or of one stage of it. Two runs of one digest train alike, whatever their layout."""
+    """A run of one target, or of one stage of it. Runs of one digest train alike, whatever their layout."""
 
     name: str
     digest: str

@@ -69,7 +69,7 @@ def _step_options(launch: Launch, wanted: Options) -> Iterator[tuple[str, str]]:
         yield "container-image", launch.container
         own = ",".join(f"${name}:${name}" for name in ("PARC_OUT", "RUN_DIR", "SLURM_SUBMIT_DIR"))
         yield "container-mounts", f"{own}{mounts}"
-        # Relative paths of the job mean there what they mean outside; pyxis would begin in the image's own folder.
+        # pyxis begins in the image's own folder, where relative paths of the job mean something else.
         yield "container-workdir", "$SLURM_SUBMIT_DIR"
 
 

@@ -6,6 +6,7 @@ from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, Setting, text_of, texts_of
 from ...described import counts, known
 from ...release_check import written_release
+from ...run_folder import below
 from ..options import Options
 from .stack import stack
 
@@ -23,7 +24,8 @@ _COUNTS = {
 
 def options(config: LaunchConfig) -> dict[str, Any]:
     """What the block would say beside its defaults."""
-    found = known(**{name: text_of(config.option(option)) for name, option in _TEXTS.items()})
+    texts = {name: text_of(config.option(option)) for name, option in _TEXTS.items()}
+    found = known(**{name: below(text, config) for name, text in texts.items()})
     found |= {} if config.given("--save") else {"save": None}
     found |= counts(config, _COUNTS)
     found |= known(wandb=text_of(config.setting("json", "wandb.project")))

@@ -5,6 +5,7 @@ from typing import Any
 from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, Setting, Unknown, number_of, text_of
 from ...release_check import written_release
+from ...run_folder import below
 from ..data import SPLITS
 from ..options import Options
 from ..stack import WHOLE_STEP
@@ -32,7 +33,8 @@ _DATA = {"data": "--data-path", **SPLITS}
 
 def options(config: LaunchConfig) -> Values:
     """What the block would say beside its defaults; values that it does not take are left out."""
-    found: Values = {name: text_of(config.option(option)) for name, option in _TEXTS.items()}
+    texts = {name: text_of(config.option(option)) for name, option in _TEXTS.items()}
+    found: Values = {name: below(text, config) for name, text in texts.items()}
     found |= {name: number_of(config.option(option)) for name, option in _COUNTS.items()}
     found |= {name: _data(config.option(option)) for name, option in _DATA.items()}
     if config.given("--mock-data"):

@@ -6,6 +6,7 @@ from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, text_of
 from ...described import counts, known
 from ...release_check import written_release
+from ...run_folder import below
 from ..options import Options
 from .stack import stack
 
@@ -26,7 +27,7 @@ def options(config: LaunchConfig) -> dict[str, Any]:
     version = written_release(config, "torchtitan") or kind
     found = known(version=version, data=_data(config))
     for name, key in _TEXTS.items():
-        found |= known(**{name: text_of(config.setting("toml", key))})
+        found |= known(**{name: below(text_of(config.setting("toml", key)), config)})
     found |= counts(config, {"log_interval": ("toml", "metrics.log_freq")})
     found |= {"save": text_of(config.setting("toml", "checkpoint.enable")) == str(True)}
     found |= stack(config)

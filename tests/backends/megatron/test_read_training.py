@@ -47,8 +47,6 @@ def test_target_blocks_write_the_same_options(name: str) -> None:
     found = READER.options(config_of(name))
     wanted = plan.options.model_copy(update={"extra": {}})
     again = Options(**{"path": wanted.path, **found})
-    if wanted.checkpoints is None:
-        again = again.model_copy(update={"checkpoints": None})
     if wanted.tensorboard is None:
         again = again.model_copy(update={"tensorboard": None})
     if wanted.data is None and wanted.train_data is None:
