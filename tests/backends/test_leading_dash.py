@@ -132,7 +132,7 @@ def test_texts_of_a_job(kind: str, begins: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", VARIANTS)
 def test_variables_of_a_script(kind: str, begins: str, tmp_path: Path) -> None:
     variant = VARIANTS[kind]
-    script = script_of(variant, tmp_path, "/x")
+    script = script_of(variant, tmp_path, f"{tmp_path}/x")
     names = {one or two for one, two in REPLACEABLE.findall(script.read_text())} - ELSEWHERE
     found = arrived(script, tmp_path, variant, **{name: f"{begins}/{name}" for name in names})
     assert {"MASTER_ADDR"} < names

@@ -146,15 +146,20 @@ def test_each_stage_has_its_files_and_its_checkpoints(
     assert main(["compile", str(job), "-o", str(out)]) == 0
     assert "2 stages, one after another" in capsys.readouterr().out
     assert sorted(path.name for path in out.iterdir()) == ["long", "main"]
+    folders: set[str] = set()
     for name in ("main", "long"):
         plan = json.loads((out / name / "plan.json").read_text())
         assert {each["target"] for each in plan["plans"]} == {"megatron", "torchtitan"}
-        script = (out / name / "megatron" / "pretrain.sh").read_text()
-        assert f"checkpoints/tiny/{name}" in script
-        assert (
-            f'folder = "checkpoint/{name}"'
-            in (out / name / "torchtitan" / "train.toml").read_text()
-        )
+        for target in ("megatron", "torchtitan"):
+            told = json.loads((out / name / target / "run.json").read_text())
+            assert told["run"] == f"tiny-{target}-{name}"
+            folders.add(f"runs/{told['run']}-{told['digest']}")
+        written = [
+            (out / name / path).read_text()
+            for path in ("megatron/pretrain.sh", "torchtitan/launch.sh")
+        ]
+        assert all(any(folder in text for folder in folders) for text in written)
+    assert len(folders) == 4
     assert main(["compile", str(job), "-o", str(out), "--check"]) == 0
 
 

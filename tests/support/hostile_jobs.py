@@ -111,13 +111,19 @@ DIRECTIVES = {
 }
 
 
+#: Settings that name a folder, which is made where a script runs; Linux takes names of 255 bytes.
+FOLDERS = {"megatron.checkpoints", "deepspeed.save", "torchtitan.dump_folder"}
+
+
 def fitting(path: str, text: str) -> str:
     """The text between marks, by which it is known again, without what means more than text here."""
     if path in DIRECTIVES:
         text = "".join(each for each in text if each.isprintable()).replace("$", "%")
+    if path in FOLDERS:
+        text = text.encode()[:200].decode(errors="ignore")
     if path == "launch.modules":  # a line of names with blanks between them
         text = re.sub(r"\s", "", text)
     if path in ("launch.container", "launch.mounts"):
         text = "".join(each for each in text if each.isprintable())
     text = re.sub(r"\$(?=[A-Za-z_{])", "%", text)  # variables of a path stay variables
-    return f"/{path}<{text}>"
+    return f"{'' if path in FOLDERS else '/'}{path}<{text}>"

@@ -70,6 +70,8 @@ def run(script: Path, folder: Path, **variables: str) -> Ran:
         "NNODES": "2",
         "NODE_RANK": "0",
         "MASTER_ADDR": "node1",
+        "RUN_DIR": str(folder / "run"),
+        "SLURM_SUBMIT_DIR": str(home),
         "PARC_OUT": str(script.parents[1]),
         "LC_ALL": "C.UTF-8",
         **variables,
@@ -81,5 +83,6 @@ def run(script: Path, folder: Path, **variables: str) -> Ran:
     got = told.pop("environment", "").split("\0")
     words = {name: tuple(text.split("\0")[:-1]) for name, text in told.items()}
     said = (done.stdout + done.stderr).decode(errors="replace")
-    left = tuple(sorted(path.name for path in home.iterdir()))
+    files = (path for path in home.rglob("*") if path.is_file() and path.name != "run.json")
+    left = tuple(sorted(path.name for path in files))
     return Ran(done.returncode, said, words, tuple(got), left)

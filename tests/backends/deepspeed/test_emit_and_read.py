@@ -119,7 +119,7 @@ def run_launch(tmp_path: Any, plan: Plan, **environment: str) -> subprocess.Comp
     stub = tmp_path / "torchrun"
     stub.write_text('#!/bin/bash\nprintf "%s\\n" "$@"\nexit 7\n')
     stub.chmod(0o755)
-    variables = {"PATH": f"{tmp_path}:/usr/bin:/bin", **environment}
+    variables = {"PATH": f"{tmp_path}:/usr/bin:/bin", "RUN_DIR": f"{tmp_path}/run", **environment}
     command = ["bash", str(tmp_path / BACKEND.entry), "--steps=3"]
     return subprocess.run(command, env=variables, capture_output=True, text=True)
 
@@ -128,10 +128,14 @@ def test_launch_script_passes_arguments_and_status_on(tmp_path: Any) -> None:
     plan = fit("hpz", options=Options(data=Data(parts=(('/data/a "b" }c', 1.0),))))
     refused = run_launch(tmp_path, plan)
     assert refused.returncode == 2 and "2 nodes of 8 GPUs" in refused.stderr
-    done = run_launch(tmp_path, plan, NNODES="2", NODE_RANK="1", MASTER_ADDR="host", SAVE="/ck")
+    done = run_launch(
+        tmp_path, plan, NNODES="2", NODE_RANK="1", MASTER_ADDR="host", SAVE=f"{tmp_path}/ck"
+    )
     words = done.stdout.splitlines()
     assert done.returncode == 7 and words[-1] == "--steps=3"
-    assert {"--nnodes=2", "--node-rank=1", "--master-addr=host", "--save=/ck"} <= set(words)
+    assert {"--nnodes=2", "--node-rank=1", "--master-addr=host", f"--save={tmp_path}/ck"} <= set(
+        words
+    )
     assert '--data=/data/a "b" }c' in words
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from parc.backends.megatron import BACKEND
+from parc.backends.run_folder import FILE, run_json
 from tests.support.bash_launches import command
 from tests.support.megatron_plans import (
     PLANS,
@@ -34,7 +35,9 @@ def test_bash_passes_what_the_reader_sees(name: str, tmp_path: Path) -> None:
     script.write_text(script_of(PLANS[name]))
     place = {"NNODES": str(PLANS[name].layout.nodes), "NODE_RANK": "0", "MASTER_ADDR": "first"}
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", **place}
-    first = tmp_path / "checkpoints" / "llama3_8b-first"
+    (tmp_path / FILE).write_text(run_json(PLANS[name]))
+    own = f"runs/{PLANS[name].run.folder}"
+    first = tmp_path / own / "checkpoints-first"
     first.mkdir(parents=True)
     (first / "latest_checkpointed_iteration.txt").write_text("1")
     done = subprocess.run(
@@ -45,7 +48,8 @@ def test_bash_passes_what_the_reader_sees(name: str, tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    expected = [str(word.text) for word in command(script.read_text(), place)[1:]]
+    words = (str(word.text) for word in command(script.read_text(), place)[1:])
+    expected = [word.replace(own, f"{tmp_path}/{own}") for word in words]
     assert done.stdout.split("\0")[:-1] == [*expected, "--extra"]
 
 

@@ -134,7 +134,10 @@ EXPECTED = {
         ["--glu-linear-offset 1.0 --activation-func-clamp-value 7.0 --no-bias-swiglu-fusion"],
         "--quick-geglu",
     ),
-    "weights": (["--pretrained-checkpoint=checkpoints/llama3_8b-first"], "--finetune"),
+    "weights": (
+        [f"--pretrained-checkpoint=runs/{PLANS['weights'].run.folder}/checkpoints-first"],
+        "--finetune",
+    ),
     "odd_heads": (["--kv-channels 128"], "--num-query-groups"),
     "expert_tp": (
         ["--expert-model-parallel-size 4 --expert-tensor-parallel-size 4"],
@@ -267,7 +270,11 @@ def test_weights_become_a_checkpoint_before_the_first_start_alone(tmp_path: Path
         done = subprocess.run(
             ["bash", "megatron/pretrain.sh"],
             cwd=tmp_path,
-            env={"PATH": f"{tmp_path}:/usr/bin:/bin", "MEGATRON_PATH": "/m"},
+            env={
+                "PATH": f"{tmp_path}:/usr/bin:/bin",
+                "MEGATRON_PATH": "/m",
+                "RUN_DIR": str(tmp_path / "run"),
+            },
             capture_output=True,
             text=True,
             check=True,
@@ -276,7 +283,7 @@ def test_weights_become_a_checkpoint_before_the_first_start_alone(tmp_path: Path
 
     source = "/models/llama $3"
     assert started() == [f"{source}: megatron/convert.py", f"{source}: /m/pretrain_gpt.py"]
-    done = tmp_path / "checkpoints" / "llama3_8b-first" / "latest_checkpointed_iteration.txt"
+    done = tmp_path / "run" / "checkpoints-first" / "latest_checkpointed_iteration.txt"
     done.parent.mkdir(parents=True)
     done.touch()
     assert started() == [": /m/pretrain_gpt.py"]

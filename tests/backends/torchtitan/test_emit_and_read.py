@@ -174,22 +174,23 @@ def launched(
     stub.write_text('#!/bin/sh\nprintf "%s\\n" "$PYTHONPATH" "$@"\n')
     stub.chmod(0o755)
     script = folder / "launch.sh"
-    script.write_text(BACKEND.emit(chosen)["torchtitan/launch.sh"])
+    for name in ("launch.sh", "run.json"):
+        (folder / name).write_text(BACKEND.emit(chosen)[f"torchtitan/{name}"])
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     return subprocess.run(
         ["bash", str(script), *words],
         capture_output=True,
         text=True,
-        env={"PATH": path, **environment},
+        env={"PATH": path, "RUN_DIR": str(folder / "run"), **environment},
     )
 
 
 def test_launch_script_passes_paths_and_arguments(tmp_path: Path) -> None:
-    done = launched(PLANS["fsdp"], tmp_path, "--training.steps=10", DUMP_FOLDER="/a b")
+    done = launched(PLANS["fsdp"], tmp_path, "--training.steps=10", DUMP_FOLDER=f"{tmp_path}/a b")
     words = done.stdout.splitlines()
     assert words[0] == str(tmp_path)
     assert words[1:4] == ["--nnodes=1", "--nproc-per-node=8", "--node-rank=0"]
-    assert words[-2:] == ["--job.dump_folder=/a b", "--training.steps=10"]
+    assert words[-2:] == [f"--job.dump_folder={tmp_path}/a b", "--training.steps=10"]
     assert f"--job.config_file={tmp_path}/train.toml" in words
 
 

@@ -219,6 +219,7 @@ def test_the_launcher_hands_a_fetched_checkpoint_to_torchtitan(tmp_path: Path) -
     files = emitted(weights="owner/name")
     script = tmp_path / "launch.sh"
     script.write_text(files["torchtitan/launch.sh"])
+    (tmp_path / "run.json").write_text(files["torchtitan/run.json"])
     found = tmp_path / "snap shot"
     found.mkdir()
     for name, text in (("hf", f'echo "{found}"'), ("torchrun", 'printf "%s\\n" "$@"')):
