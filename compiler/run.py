@@ -51,8 +51,7 @@ def run_of(job: Job, target: str) -> Run:
         **_options(job, target),
     }
     text = json.dumps(decided, sort_keys=True)
-    parts = (job.name, target, *([job.stage] if job.stage else []))
-    name = "-".join(re.sub(r"[^A-Za-z0-9._-]+", "-", part) for part in parts)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{job.name}-{target}")
     return Run(name, sha256(text.encode()).hexdigest()[:DIGITS], decided)
 
 

@@ -94,7 +94,10 @@ def training(
     write(BACKEND.emit(plan), folder)
     made = environment(ENVIRONMENTS[version])
     variables = made.variables(
-        DUMP_FOLDER=str(folder / "outputs"), MASTER_PORT=str(free_port()), TMPDIR=str(folder)
+        RUN_DIR=str(folder / "run"),
+        DUMP_FOLDER=str(folder / "outputs"),
+        MASTER_PORT=str(free_port()),
+        TMPDIR=str(folder),
     )
     command = ["bash", str(folder / BACKEND.entry), "--training.mixed_precision_param", "float32"]
     packages = folder / "packages"

@@ -152,7 +152,7 @@ def test_each_stage_has_its_files_and_its_checkpoints(
         assert {each["target"] for each in plan["plans"]} == {"megatron", "torchtitan"}
         for target in ("megatron", "torchtitan"):
             told = json.loads((out / name / target / "run.json").read_text())
-            assert told["run"] == f"tiny-{target}-{name}"
+            assert told["run"] == f"tiny-{name}-{target}"
             folders.add(f"runs/{told['run']}-{told['digest']}")
         written = [
             (out / name / path).read_text()

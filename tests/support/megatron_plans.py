@@ -181,7 +181,7 @@ PLANS = {
             data=Data(parts=(("/data/c4_text_document", 1.0),)),
             data_cache="/data/cache",
             tokenizer="meta-llama/Meta-Llama-3-8B",
-            checkpoints='/ckpt/a "b"',
+            checkpoints='ckpt/a "b"',
             tensorboard="tb",
             wandb="project",
             extra={"num_workers": "4", "manual-gc": True, "no-mmap-bin-files": False},

@@ -21,7 +21,8 @@ def trained(text: str, folder: Path, **variables: str) -> tuple[str, list[float]
     assert made.plan is not None, made.complaints
     script = write(made.files, folder) / "deepspeed" / "launch.sh"
     (port,) = free_ports(1)
-    place = {"MASTER_PORT": str(port), **extensions(), **variables}
+    own = {"MASTER_PORT": str(port), "RUN_DIR": str(folder / "run")}
+    place = {**own, **extensions(), **variables}
     run = start(["bash", str(script)], folder / "log", environment("deepspeed").variables(**place))
     try:
         status = run.wait(LIMIT_SECONDS)

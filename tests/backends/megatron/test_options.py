@@ -219,7 +219,7 @@ EXPECTED = {
             "--data-path=/data/c4_text_document --split 99,1,0 --data-cache-path=/data/cache",
             "--tokenizer-type HuggingFaceTokenizer --tokenizer-model=meta-llama/Meta-Llama-3-8B",
             "--padded-vocab-size 128256",
-            '--save=/ckpt/a "b" --load=/ckpt/a "b"',
+            '--save=ckpt/a "b" --load=ckpt/a "b"',
             "--wandb-project project --wandb-exp-name llama3_8b",
             "--num-workers 4 --manual-gc",
         ],
