@@ -39,7 +39,8 @@ class Backend:
     `emit(plan)` gives file texts by path below the output folder and raises `JobError` for what the framework
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. With the
     settings of `brief` a run leaves no checkpoint, does nothing beside its steps and reports each. `first` is
-    what the target of a first job says, with a remark: where to put data.
+    what the target of a first job says, with a remark: where to put data. `unfollowed(previous, plan)` says
+    why the framework cannot load the weights of a stage's plan into the next stage's; None where it can.
     """
 
     package: str
@@ -47,6 +48,7 @@ class Backend:
     facts: Callable[[Plan], dict[str, Value]]
     brief: Mapping[str, Any]
     first: tuple[str, str] = ("", "")
+    unfollowed: Callable[[Plan, Plan], str | None] = lambda previous, plan: None
 
     @property
     def target(self) -> Target:

@@ -1,8 +1,12 @@
 """`Plan` -> what an entry script needs to keep its run's folder from other runs: run.json, and its names."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ..compiler.plan import Plan
+from ..compiler.run import run_of
+from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, text_of
 from .languages import bash, json
 
@@ -16,14 +20,40 @@ def run_json(plan: Plan) -> str:
     return json.members({"run": run.name, **run.decided, "digest": run.digest})
 
 
-def run_values(plan: Plan, checkpoints: str | None) -> dict[str, Any]:
-    """Values of templates/run.sh.j2; `checkpoints` is the variable of their folder, None without any."""
+@dataclass(frozen=True)
+class Checkpoints:
+    """A framework's checkpoints as bash sees them.
+
+    `folder(job)` is where a job's are, in which `$RUN_DIR` is its run's. `begun` is a command that ends well
+    where a run has one of its own, `ended` one where `$PREVIOUS`, such a folder, has that of step {steps}.
+    """
+
+    folder: Callable[[Job], str]
+    begun: str
+    ended: str
+
+
+def run_values(plan: Plan, variable: str | None, kept: Checkpoints) -> dict[str, Any]:
+    """Values of templates/run.sh.j2; `variable` names the folder of checkpoints, None where none are kept."""
     run = plan.run
     return {
         "folder": f"runs/{run.folder}",
         "name": run.name,
         "digest": run.digest,
-        "checkpoints": checkpoints and bash.name(checkpoints),
+        "checkpoints": variable and bash.name(variable),
+        "previous": plan.job.previous and _previous(plan.job.previous, plan.target, kept),
+        "begun": bash.code(kept.begun if variable else "false"),
+    }
+
+
+def _previous(stage: Job, target: str, kept: Checkpoints) -> dict[str, Any]:
+    steps, own = stage.train.total_steps, f"$RUN_DIR/../{run_of(stage, target).folder}"
+    folder = kept.folder(stage).replace("$RUN_DIR", own)
+    return {
+        "stage": stage.stage,
+        "steps": steps,
+        "ended": bash.code(kept.ended.format(steps=steps)),
+        "line": bash.replaceable("PREVIOUS", folder),
     }
 
 

@@ -93,7 +93,8 @@ def short_job(job: Job, target: str) -> Job:
     once = {"requeue" if isinstance(job.launch, Launch) else "restarts": 0, "signal": 0.0}
     launch = job.launch and job.launch.model_copy(update=once)
     spec = TargetSpec(name=target, options=options)
-    return job.model_copy(update={"train": train, "targets": (spec,), "launch": launch})
+    own = {"train": train, "targets": (spec,), "launch": launch, "previous": None}
+    return job.model_copy(update=own)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from parc import compiler
 from parc.backends import BACKENDS, LAUNCHERS, OPTIONS
 from parc.compiler import Progress
+from parc.compiler.codes import UNFOLLOWED
 from parc.compiler.plan import Estimate, Measured, Plan
 from parc.compiler.target import warnings as warnings_of
 from parc.dsl import load as read_job
@@ -39,7 +40,16 @@ def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Job:
     Raises `JobError` with every complaint about the file.
     """
     job = read_job(path, tuple(overrides), OPTIONS)
-    return job.model_copy(update={"stages": tuple(map(with_own_folders, job.stages))})
+    return job.model_copy(update={"stages": tuple(_one_after_another(job.stages))})
+
+
+def _one_after_another(stages: Iterable[Job]) -> Iterator[Job]:
+    """The stages with their own folders; each knows the one whose weights it begins with."""
+    previous: Job | None = None
+    for stage in map(with_own_folders, stages):
+        begins = {} if stage.train.weights is not None else {"previous": previous}
+        previous = stage.model_copy(update=begins)
+        yield previous
 
 
 def with_own_folders(stage: Job) -> Job:
@@ -249,14 +259,18 @@ def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:
     return chosen
 
 
-def emit(planned: Planned) -> tuple[Planned, Emitted]:
-    """Launch files of every plan; one that its framework or launcher cannot express becomes a complaint."""
+def emit(planned: Planned, previous: Planned | None = None) -> tuple[Planned, Emitted]:
+    """Launch files of every plan; one that its framework or launcher cannot express becomes a complaint, as
+    does one that cannot begin with the weights of the `previous` stage's plan of its target."""
+    earlier = {plan.target: plan for plan in previous.plans} if previous else {}
     plans: list[Plan] = []
     complaints = list(planned.complaints)
     files: dict[str, str] = {}
     scripts: set[str] = set()
     for plan in planned.plans:
         try:
+            if plan.job.previous and plan.target in earlier:
+                _refuse_to_follow(earlier[plan.target], plan)
             files |= _files(plan)
         except JobError as error:
             complaints += [(plan.target, diagnostic) for diagnostic in error.diagnostics]
@@ -265,6 +279,20 @@ def emit(planned: Planned) -> tuple[Planned, Emitted]:
             scripts.add(BACKENDS[plan.target].entry)
     made = replace(planned, plans=tuple(plans), complaints=tuple(complaints))
     return made, Emitted(files, frozenset(scripts))
+
+
+def _refuse_to_follow(previous: Plan, plan: Plan) -> None:
+    """Raises `JobError` where the framework cannot load the weights of one stage's layout into the next's."""
+    saves = previous.job.saves(plan.target)
+    if why := BACKENDS[plan.target].unfollowed(previous, plan) if saves else "it writes none":
+        stage, before = plan.job.stage, previous.job.stage
+        message = f"{plan.target}: stage `{stage}` cannot load the weights of `{before}`: {why}"
+        help = (
+            "conditions of the goal, or `--set`, can give both stages layouts that agree in this"
+            if saves
+            else None
+        )
+        raise JobError([Diagnostic(UNFOLLOWED, message, plan.job.span("train"), help=help)])
 
 
 def _files(plan: Plan) -> dict[str, str]:

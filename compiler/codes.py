@@ -4,6 +4,7 @@ codes that moved or were retired. A code is never reused."""
 NOT_A_BOUND = "PAR042"
 TOO_MANY_VARIABLES = "PAR043"
 NO_OBJECTIVE = "PAR044"
+UNFOLLOWED = "PAR046"
 NO_LAYOUT = "PAR150"
 CONTRADICTION = "PAR151"
 UNDECIDED = "PAR152"
@@ -21,6 +22,10 @@ CODES: dict[str, tuple[str, str]] = {
     NOT_A_BOUND: ("not-a-bound", "a condition does more with a quantity than bound it"),
     TOO_MANY_VARIABLES: ("too-many-variables", "a condition joins too many variables"),
     NO_OBJECTIVE: ("no-objective", "a quantity that would be improved by wasting work"),
+    UNFOLLOWED: (
+        "stage-unfollowed",
+        "the layouts of two stages, of which the second cannot load the first's weights",
+    ),
     NO_LAYOUT: ("no-layout", "the rules leave no layout"),
     CONTRADICTION: ("contradiction", "the goal's conditions leave no layout"),
     UNDECIDED: ("undecided", "a layout sets a variable that the target does not decide"),

@@ -49,6 +49,7 @@ def run_of(job: Job, target: str) -> Run:
         **_said("model", job.model, {"name"}),
         **_train(job.train),
         **_options(job, target),
+        **({"train.begins": run_of(job.previous, target).folder} if job.previous else {}),
     }
     text = json.dumps(decided, sort_keys=True)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{job.name}-{target}")

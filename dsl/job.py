@@ -257,7 +257,8 @@ class Job(Frozen):
     """Everything that a job file states; `span(path)` finds a setting in the text.
 
     A job that is trained in stages has a whole job for each in `stages`, whose `train` is the stage's and
-    whose `stage` is its name; its own `train` and `goal` are those of the first. `open` has the settings that
+    whose `stage` is its name; its own `train` and `goal` are those of the first. A stage begins with the last
+    weights of the `previous` one, unless it names `weights` itself. `open` has the settings that
     are left to the search (`open_settings.py`), each of which has the first of its values. `overrides` are
     the texts given with the file, such as "train.seq_len=4096".
     """
@@ -277,6 +278,7 @@ class Job(Frozen):
     launch: Annotated[AnyLaunch | None, Field(discriminator="kind")] = None
     stage: str = ""
     stages: tuple["Job", ...] = ()
+    previous: "Job | None" = None
     open: dict[tuple[str, ...], tuple[Word, ...]] = {}
     overrides: tuple[str, ...] = ()
 

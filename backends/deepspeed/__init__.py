@@ -8,6 +8,7 @@ BACKEND = Backend(
     emit=when_called(f"{__name__}.emit.files", "emit"),
     facts=when_called(f"{__name__}.emit.files", "facts"),
     brief={**QUIET, "save": None, "valid_data": None},
+    unfollowed=when_called(f"{__name__}.followed", "unfollowed"),
     first=('data = "/data/tokens.bin"', "a flat file of token ids"),
 )
 

@@ -8,6 +8,7 @@ BACKEND = Backend(
     emit=when_called(f"{__name__}.emit.files", "emit"),
     facts=when_called(f"{__name__}.emit.files", "facts"),
     brief={**QUIET, "save": False},
+    unfollowed=when_called(f"{__name__}.followed", "unfollowed"),
     first=('data = "/data/text_document"', "prefix of tokenised .bin and .idx files"),
 )
 

@@ -46,7 +46,22 @@ def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[st
         "run_folder": f"runs/{plan.run.folder}",
         "step_options": list(_step_options(launch, wanted)),
     }
-    return {path: render("slurm/job.sbatch.j2", values)}
+    return {path: render("slurm/job.sbatch.j2", values), **_all_stages(plan)}
+
+
+def _all_stages(plan: Plan) -> dict[str, str]:
+    """The script that submits a stage and those whose weights it begins with, one after another."""
+    names, stage = [plan.job.stage], plan.job.previous
+    while stage is not None:
+        names, stage = [stage.stage, *names], stage.previous
+    if len(names) == 1:
+        return {}
+    values = {
+        "provenance": provenance(plan),
+        "target": plan.target,
+        "stages": bash.command(*map(bash.word, names)),
+    }
+    return {f"slurm/{plan.target}-stages.sh": render("slurm/stages.sh.j2", values)}
 
 
 def facts(plan: Plan) -> dict[str, Value]:

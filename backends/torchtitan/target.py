@@ -148,8 +148,8 @@ def settings(job: Job) -> Iterator[Diagnostic]:
 
 
 def checkpoints(job: Job) -> dict[str, str]:
-    """The folder below `dump_folder`, which training loads from where it has any."""
-    return {"checkpoint": options_of(job).checkpoint}
+    """The folder of which one below, `checkpoint`, is loaded from where it has any."""
+    return {"dump_folder": options_of(job).dump_folder}
 
 
 TARGET = Target(

@@ -153,7 +153,9 @@ def _compile(
     Thread(target=load, daemon=True).start()
     result = _Result()
     for job in (stage for each in jobs for stage in stages_of(each)):
-        planned, emitted = emit(plan_targets(job, targets, progress, keep=report, fewer=True))
+        previous = result.planned[-1] if job.previous else None
+        found = plan_targets(job, targets, progress, keep=report, fewer=True)
+        planned, emitted = emit(found, previous)
         complaints = [complaint for _, complaint in planned.complaints]
         doubts = doubtful(emitted.files) if planned.plans else []
         print_diagnostics(complaints + planned.warnings() + doubts)

@@ -29,7 +29,7 @@ def staged_text(staged: Staged) -> Text:
 
 def sum_lines(staged: Staged) -> list[str]:
     """A line for each stage on each target that has a plan of all, and the sum below."""
-    lines = [f"{staged.name}  {len(staged.stages)} stages, one after another"]
+    lines = [f"{staged.name}  {len(staged.stages)} stages, one after another{_follow(staged)}"]
     sums = staged.by_target()
     if not sums:
         return [*lines, "", "  no target has a plan for each of them"]
@@ -44,6 +44,11 @@ def sum_lines(staged: Staged) -> list[str]:
         ]
         lines.append(f"    {'all':<{width}}  {_taken(*_sums(plans)[:2])}".rstrip())
     return lines
+
+
+def _follow(staged: Staged) -> str:
+    follow = all(one.job.previous for one in staged.stages[1:])
+    return ", each from the last weights of the one before" if follow else ""
 
 
 def _taken(days: float, cost: float) -> str:

@@ -22,13 +22,17 @@ def title_of(stage: Block) -> str:
 
 
 def of_stage(train: Gathered, stage: Block, checker: Checker) -> Gathered:
-    """The settings of a stage: those of `train`, over them its own, over them its changes of --set."""
+    """The settings of a stage: those of `train`, over them its own, over them its changes of --set.
+
+    What `train` says of the first weights is of the first stage.
+    """
     name = stage.name.name if stage.name else ""
     own = own_settings(stage, checker.scope, checker.report) | checker.changes("stage", name)
+    later = stage is not checker.blocks["stage"][0]
     left = {
         key: located
         for key, located in train.settings.items()
-        if not (_LENGTHS.get(key) in own and key not in own)
+        if not (_LENGTHS.get(key) in own and key not in own) and not (later and key == "weights")
     }
     return replace(train, title=title_of(stage), name=name, head=stage.head, settings=left | own)
 

@@ -15,7 +15,7 @@ from ...release_check import of_package
 from ...released_options import releases
 from ...render import provenance, render, render_python
 from ...rendezvous import rendezvous
-from ...run_folder import FILE, run_json, run_values
+from ...run_folder import FILE, Checkpoints, run_json, run_values
 from ..environment import VARIABLES, threads
 from ..options import hugging_face, options_of
 from ..target import ENTRY, TARGET
@@ -25,6 +25,12 @@ from .data import launch_data, script_data
 from .schedule import schedule_values, steps
 
 GIB = 2**30
+#: DeepSpeed names the newest checkpoint in the file `latest`, once all ranks have written theirs.
+CHECKPOINTS = Checkpoints(
+    lambda job: str(options_of(job).save),
+    '[[ -f "$SAVE/latest" ]]',
+    '[[ "$(cat -- "$PREVIOUS/latest" 2>/dev/null)" == step{steps} ]]',
+)
 
 
 def emit(plan: Plan) -> dict[str, str]:
@@ -64,7 +70,7 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "rendezvous": rendezvous(plan),
         "check": of_package("DeepSpeed", "deepspeed", options.version),
         "environment": environment.lines(job, _variables(plan)),
-        "run": run_values(plan, "SAVE" if options.save else None),
+        "run": run_values(plan, "SAVE" if options.save else None, CHECKPOINTS),
         "steps": steps(job.train),
         **launch_data(job),
         "weights": job.train.weights,
@@ -170,6 +176,7 @@ def _run_values(plan: Plan) -> dict[str, Any]:
         **schedule_values(plan),
         **script_data(job),
         "weights": train.weights is not None,
+        "follows": job.previous is not None,
         "checkpoint_interval": plan.checkpoint_interval,
         "keep": plan.checkpoints.keep,
         "timeout": train.collective_timeout and f"{train.collective_timeout:g}",

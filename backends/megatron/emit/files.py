@@ -12,8 +12,9 @@ from ...languages import bash
 from ...languages.bash import Bash
 from ...render import nodes_text, provenance, render
 from ...rendezvous import rendezvous
-from ...run_folder import FILE, run_json, run_values
+from ...run_folder import FILE, Checkpoints, run_json, run_values
 from ..extra import given
+from ..options import options_of
 from ..releases import release_check
 from ..rules import sequence_parallel
 from ..target import ENTRY, TARGET
@@ -35,6 +36,13 @@ from .training import (
 from .weights import converter, weight_flags, weight_variables
 
 _GIB = 2**30
+#: Megatron-LM's file that names the newest whole checkpoint.
+NEWEST = "latest_checkpointed_iteration.txt"
+CHECKPOINTS = Checkpoints(
+    lambda job: options_of(job).checkpoints,
+    f'[[ -f "$CHECKPOINT_DIR/{NEWEST}" ]]',
+    f'[[ "$(cat -- "$PREVIOUS/{NEWEST}" 2>/dev/null)" == {{steps}} ]]',
+)
 
 #: The arrays of the script in their order.
 GROUPS = {
@@ -90,7 +98,7 @@ def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
         "summary": _summary(plan),
         "check": release_check(plan.job),
         "rendezvous": rendezvous(plan),
-        "run": run_values(plan, "CHECKPOINT_DIR" if plan.options.save else None),
+        "run": run_values(plan, "CHECKPOINT_DIR" if plan.options.save else None, CHECKPOINTS),
         "variables": list(_variables(plan)),
         "converts": plan.job.train.weights is not None,
         "environment": environment.lines(plan.job, variables(plan)),

@@ -13,6 +13,8 @@ PRETRAINED, SOURCE = "PRETRAINED_DIR", "HF_WEIGHTS"
 
 def weight_flags(plan: Plan) -> list[Flag]:
     """checkpointing.py:2096 of 0.19.2 loads it, and begins at step 0, while --load holds nothing."""
+    if plan.job.previous is not None:
+        return [variable("--pretrained-checkpoint", "PREVIOUS")]
     if plan.job.train.weights is None:
         return []
     return [variable("--pretrained-checkpoint", PRETRAINED)]

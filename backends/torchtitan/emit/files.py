@@ -6,17 +6,17 @@ from ....dsl.diagnostics import JobError
 from ....reading.facts import Value
 from ... import environment
 from ...facts import plan_facts
-from ...languages import python, toml
+from ...languages import bash, python, toml
 from ...languages.python import Python
 from ...languages.toml import Toml
 from ...release_check import of_package
 from ...render import provenance, render, render_python
 from ...rendezvous import rendezvous
 from ...run_folder import FILE as RUN
-from ...run_folder import run_json, run_values
+from ...run_folder import Checkpoints, run_json, run_values
 from .. import data
 from ..models import flavor
-from ..options import options_of
+from ..options import Options, options_of
 from ..releases import release
 from ..target import ENTRY, TARGET
 from .data_file import builds, data_file, needed, stands_in, untokenised
@@ -127,7 +127,7 @@ def _values(plan: Plan) -> dict[str, object]:
         "weights": _weights(job.train.weights),
         "python": release(job).python,
         "saves": options.save,
-        "run": run_values(plan, "DUMP_FOLDER" if options.save else None),
+        "run": run_values(plan, "DUMP_FOLDER" if options.save else None, _checkpoints(options)),
         "dump_folder": options.dump_folder,
         "checkpoints": options.checkpoint,
         "layout": plan.layout,
@@ -135,6 +135,16 @@ def _values(plan: Plan) -> dict[str, object]:
         "summary": _summary(plan),
         "flavor": flavor(job),
     }
+
+
+def _checkpoints(options: Options) -> Checkpoints:
+    """PyTorch writes .metadata last; a file of each step's folder that only a whole checkpoint has."""
+    own = bash.inside(options.checkpoint)
+    return Checkpoints(
+        lambda job: f"{options_of(job).dump_folder}/{options_of(job).checkpoint}",
+        f'compgen -G "$DUMP_FOLDER/{own}/step-*/.metadata" >/dev/null',
+        '[[ -f "$PREVIOUS/step-{steps}/.metadata" ]]',
+    )
 
 
 def _paths(plan: Plan) -> list[str]:

@@ -50,6 +50,9 @@ def checkpoint(plan: Plan) -> Section:
     }
     if train.async_checkpoints:
         comments["async_mode"] = "training goes on while one is written"
+    if plan.job.previous:
+        settings["initial_load_model_only"] = True
+        comments["initial_load_model_only"] = "begins with another stage's weights, at step 1"
     if train.weights is not None:
         settings["initial_load_in_hf"] = True
         comments["initial_load_in_hf"] = "starts from Hugging Face's weights in $WEIGHTS"
