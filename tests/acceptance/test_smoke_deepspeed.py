@@ -90,7 +90,7 @@ def test_a_secondary_partition_trains_over_two_nodes(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     nodes = []
     for rank in ("0", "1"):
-        place = {"NNODES": "2", "NODE_RANK": rank}
+        place = {"NNODES": "2", "NODE_RANK": rank, "RUN_DIR": str(tmp_path / "run")}
         place |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
         variables = environment(NAME).variables(**place, SAVE=str(tmp_path / "checkpoints"))
         nodes.append(start(["bash", str(script)], tmp_path / f"{rank}.log", variables))

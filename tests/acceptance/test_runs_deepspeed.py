@@ -1,0 +1,80 @@
+"""DeepSpeed: two jobs started in one folder never touch, and a stage goes on with the weights of another."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+import parc
+from parc.api import Planned, emit, plan_targets
+from tests.acceptance.support.deepspeed_runs import losses
+from tests.acceptance.support.environments import environment
+from tests.acceptance.support.processes import start, stop
+from tests.acceptance.support.recorded_launches import write
+from tests.acceptance.support.slurm_tools import free_ports
+from tests.acceptance.support.smoke_runs import LIMIT_SECONDS, extensions
+
+STEPS, VOCABULARY = 30, 256
+JOB = """
+model tiny {{ layers = 2; hidden = 64; heads = 4; ffn = 128; vocab = 256 }}
+cluster pair from std.dgx_h100 {{ nodes = 1; gpus_per_node = 2; cpu_cores = 2 }}
+train {{ seq_len = 64; global_batch = 16; warmup = 0; learning_rate = {rate}; schedule = constant }}
+stage main {{ steps = 30 }}
+stage long {{ steps = 3; seq_len = 128; global_batch = 8 }}
+goal {{ require {rule} }}
+target deepspeed {{ adam = "torch"; log_interval = 1; data = "{folder}/tokens.bin" }}
+"""
+
+
+def compiled(folder: Path, name: str, rate: float, rule: str) -> dict[str, Path]:
+    """The entry scripts of a job's stages, in `folder`/name/STAGE."""
+    job = folder / "tiny.par"
+    job.write_text(JOB.format(rate=rate, rule=rule, folder=folder))
+    found: dict[str, Path] = {}
+    previous: Planned | None = None
+    for stage in parc.load(job).stages:
+        previous, files = emit(plan_targets(stage), previous)
+        assert not previous.complaints, previous.complaints
+        place = write(files.files, folder / name / stage.stage)
+        found[stage.stage] = place / "deepspeed" / "launch.sh"
+    return found
+
+
+def trained(script: Path, folder: Path) -> list[float]:
+    """The losses of a run that is started in `folder`, as a user would."""
+    (port,) = free_ports(1)
+    variables = environment("deepspeed").variables(MASTER_PORT=str(port), **extensions())
+    log = script.with_suffix(".log")
+    command = ["bash", "-c", 'cd -- "$0" && exec bash "$1"', str(folder), str(script)]
+    process = start(command, log, variables)
+    try:
+        status = process.wait(LIMIT_SECONDS)
+    finally:
+        stop(process)
+    assert status == 0, log.read_text()[-4000:]
+    return losses(log.read_text())
+
+
+@pytest.mark.parametrize("rule", ["zero == 1", "zero == 3"])
+def test_stages_follow_and_jobs_do_not_meet(rule: str, tmp_path: Path) -> None:
+    """Tokens of which each tells the next but one bit: what is learnt shows in the first loss."""
+    draw = random.Random(0)
+    ids = [0]
+    for _ in range(64 * 600):
+        ids.append((3 * ids[-1] + draw.randrange(2)) % VOCABULARY)
+    (tmp_path / "tokens.bin").write_bytes(b"".join(each.to_bytes(2, "little") for each in ids))
+    first = compiled(tmp_path, "first", 3e-3, rule)
+    second = compiled(tmp_path, "second", 1e-3, rule)
+    main = trained(first["main"], tmp_path)
+    assert len(main) == STEPS
+    assert main[0] == pytest.approx(math.log(VOCABULARY), abs=0.2) and main[-1] < main[0] - 1
+    other = trained(second["main"], tmp_path)
+    assert len(other) == STEPS, "it would go on with the first job's last step"
+    assert other[0] == pytest.approx(main[0], abs=1e-3)
+    long = trained(first["long"], tmp_path)
+    assert len(long) == 3 and long[0] == pytest.approx(main[-1], abs=0.3)
+    runs = sorted(path.name.rpartition("-")[0] for path in (tmp_path / "runs").iterdir())
+    assert runs == ["tiny-long-deepspeed", "tiny-main-deepspeed", "tiny-main-deepspeed"]
