@@ -54,7 +54,8 @@ def start(script: Path, folder: Path, **variables: str) -> subprocess.CompletedP
     """Starts a script in `folder` with a torchrun that prints its words and the run's folder."""
     (folder / "torchrun").write_text('#!/bin/sh\nprintf "%s\\n" "$@" "RUN_DIR=$RUN_DIR"\n')
     (folder / "torchrun").chmod(0o755)
-    environment = {"PATH": f"{folder}:/usr/bin:/bin", "NNODES": "2", **variables}
+    place = {"NNODES": "2", "NODE_RANK": "0", "MASTER_ADDR": "first"}
+    environment = {"PATH": f"{folder}:/usr/bin:/bin", **place, **variables}
     return subprocess.run(
         ["bash", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
     )
