@@ -40,7 +40,8 @@ class Backend:
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. With the
     settings of `brief` a run leaves no checkpoint, does nothing beside its steps and reports each. `first` is
     what the target of a first job says, with a remark: where to put data. `unfollowed(previous, plan)` says
-    why the framework cannot load the weights of a stage's plan into the next stage's; None where it can.
+    why the framework cannot load the weights of a stage's plan into the next stage's, and a cure; None where
+    it can.
     """
 
     package: str
@@ -48,7 +49,7 @@ class Backend:
     facts: Callable[[Plan], dict[str, Value]]
     brief: Mapping[str, Any]
     first: tuple[str, str] = ("", "")
-    unfollowed: Callable[[Plan, Plan], str | None] = lambda previous, plan: None
+    unfollowed: Callable[[Plan, Plan], tuple[str, str] | None] = lambda previous, plan: None
 
     @property
     def target(self) -> Target:

@@ -283,15 +283,13 @@ def emit(planned: Planned, previous: Planned | None = None) -> tuple[Planned, Em
 
 def _refuse_to_follow(previous: Plan, plan: Plan) -> None:
     """Raises `JobError` where the framework cannot load the weights of one stage's layout into the next's."""
-    saves = previous.job.saves(plan.target)
-    if why := BACKENDS[plan.target].unfollowed(previous, plan) if saves else "it writes none":
+    refused = BACKENDS[plan.target].unfollowed(previous, plan)
+    if not previous.job.saves(plan.target):
+        refused = "it writes none", "leave `save` to its default"
+    if refused:
+        why, help = refused
         stage, before = plan.job.stage, previous.job.stage
         message = f"{plan.target}: stage `{stage}` cannot load the weights of `{before}`: {why}"
-        help = (
-            "conditions of the goal, or `--set`, can give both stages layouts that agree in this"
-            if saves
-            else None
-        )
         raise JobError([Diagnostic(UNFOLLOWED, message, plan.job.span("train"), help=help)])
 
 

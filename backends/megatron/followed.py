@@ -3,13 +3,17 @@
 from ...compiler.plan import Plan
 
 
-def unfollowed(previous: Plan, plan: Plan) -> str | None:
+def unfollowed(previous: Plan, plan: Plan) -> tuple[str, str] | None:
     """torch_dist is loaded across tp, pp, ep and dp (checkpointing.py, load_checkpoint with `finetune`);
     Megatron-FSDP reads and writes fsdp_dtensor alone, which no other layout reads."""
     one, other = previous.layout, plan.layout
     if (one.zero >= 2) != (other.zero >= 2):
         wrote, reads = _format(one.zero), _format(other.zero)
-        return f"zero {one.zero} writes {wrote}, and zero {other.zero} reads {reads}"
+        why = f"zero {one.zero} writes {wrote}, and zero {other.zero} reads {reads}"
+        return (
+            why,
+            "`require zero <= 1` or `require zero >= 2` in the goal, which holds for each stage",
+        )
     return None
 
 

@@ -143,11 +143,11 @@ UNREAD = {
         {"zero": 2},
         "zero 1 writes torch_dist, and zero 2 reads fsdp_dtensor",
     ),
-    "deepspeed": ({"zero": 1}, {"zero": 3}, "it is written by ZeRO 1, and read by ZeRO 3"),
+    "deepspeed": ({"zero": 1}, {"zero": 3}, "ZeRO 1 wrote it, and ZeRO 3 reads it"),
     "deepspeed pp": (
         {"zero": 1},
         {"zero": 1, "pp": 2, "dp_shard": 1},
-        "written by pp 1, and read by pp 2",
+        "pp 1 wrote it, and pp 2 reads it",
     ),
 }
 

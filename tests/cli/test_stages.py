@@ -140,8 +140,9 @@ def test_the_library_wants_one_stage_too(job: Path) -> None:
 
 
 def test_each_stage_has_its_files_and_its_checkpoints(
-    job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    job = written(tmp_path, goal="; require zero >= 2")
     out = tmp_path / "out"
     assert main(["compile", str(job), "-o", str(out)]) == 0
     assert "2 stages, one after another" in capsys.readouterr().out
@@ -152,13 +153,13 @@ def test_each_stage_has_its_files_and_its_checkpoints(
         assert {each["target"] for each in plan["plans"]} == {"megatron", "torchtitan"}
         for target in ("megatron", "torchtitan"):
             told = json.loads((out / name / target / "run.json").read_text())
-            assert told["run"] == f"tiny-{name}-{target}"
+            assert told["run"] == f"job-{name}-{target}"
             folders.add(f"runs/{told['run']}-{told['digest']}")
-        written = [
+        texts = [
             (out / name / path).read_text()
             for path in ("megatron/pretrain.sh", "torchtitan/launch.sh")
         ]
-        assert all(any(folder in text for folder in folders) for text in written)
+        assert all(any(folder in text for folder in folders) for text in texts)
     assert len(folders) == 4
     assert main(["compile", str(job), "-o", str(out), "--check"]) == 0
 
@@ -181,9 +182,10 @@ def test_check_reads_every_stage(tmp_path: Path) -> None:
 
 
 def test_files_of_each_stage_do_not_drift_from_the_job(
-    job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The files do not say their stage: an edit is told as the difference from the nearest one."""
+    job = written(tmp_path, goal="; require zero >= 2")
     out = tmp_path / "out"
     assert main(["compile", str(job), "-o", str(out)]) == 0
     capsys.readouterr()
