@@ -14,7 +14,7 @@ from parc.compiler.plan import Plan, Proof
 from parc.compiler.run import run_of
 from parc.dsl.job import Job
 from parc.printing.stages import sum_lines
-from tests.backends.test_run_folders import TARGETS, start
+from tests.backends.runs.test_run_folders import TARGETS, start
 
 PROOF = Proof(status="OPTIMAL", objective="mfu", value=1, bound=1, layouts=1, seconds=1)
 JOB = """
