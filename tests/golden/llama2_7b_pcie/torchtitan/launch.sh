@@ -56,7 +56,38 @@ if [[ -z "${ANY_RELEASE:-}" && -n "$FOUND" && "$FOUND." != "$TORCHTITAN_RELEASE"
     exit 2
 fi
 
+RUN_DIR="$(realpath -m -- "${RUN_DIR:-runs/llama2_7b_pcie-torchtitan-7299c6fe}")" # all that the run keeps
+export RUN_DIR
+export DUMP_FOLDER="${DUMP_FOLDER:-$RUN_DIR}" # its checkpoints, below checkpoints
 HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
+# run.json says what decides a run's training. A folder of another run is refused: this one would go on with its
+# weights, as ANY_RUN=1 lets it.
+claim() {
+    local run="$1/run.json"
+    mkdir -p -- "$1" || true
+    if [[ ! -d "$1" || ! -w "$1" ]]; then
+        echo "cannot write to $1: set RUN_DIR to another folder for this run" >&2
+        exit 2
+    fi
+    if [[ ! -f "$run" || -n "${ANY_RUN:-}" ]]; then
+        ((NODE_RANK)) || { cp -- "$HERE/run.json" "$run.new" && mv -f -- "$run.new" "$run"; }
+    elif ! grep -qF '"digest": "7299c6fe"' "$run"; then
+        echo "$1 holds another run, of which this differs:" >&2
+        diff -U 0 "$run" "$HERE/run.json" | sed -n 's/^-\( .*[.].*\)/was\1/p; s/^+\( .*[.].*\)/now\1/p' >&2 || true
+        echo "set RUN_DIR to another folder, or ANY_RUN=1 to go on with that run's weights" >&2
+        exit 2
+    fi
+}
+if ((NODE_RANK == 0)) && [[ ! -f "$RUN_DIR/run.json" ]]; then
+    if begun="$(grep -lsF '"digest": "7299c6fe"' "${RUN_DIR%/*}"/*/run.json)"; then
+        echo "${begun%%/run.json*} holds this run already, and RUN_DIR=${begun%%/run.json*} goes on there: $RUN_DIR is new" >&2
+    elif begun="$(grep -lsF '"run": "llama2_7b_pcie-torchtitan",' "${RUN_DIR%/*}"/*/run.json)"; then
+        echo "${begun%%/run.json*} holds a run of this job with other settings: $RUN_DIR is new" >&2
+    fi
+fi
+claim "$RUN_DIR"
+[[ "$DUMP_FOLDER/" == "$RUN_DIR"/* ]] || claim "$DUMP_FOLDER" # checkpoints elsewhere
+
 # Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.
 export PYTORCH_ALLOC_CONF="${PYTORCH_ALLOC_CONF:-expandable_segments:True}"
 export PYTHONPATH="$HERE${PYTHONPATH:+:$PYTHONPATH}" # train.toml imports parc_model
@@ -76,7 +107,7 @@ export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
         --job.config_file="$HERE/train.toml" \
         ${HF_ASSETS_PATH:+--model.hf_assets_path="$HF_ASSETS_PATH"} \
         ${DATASET_PATH:+--training.dataset_path="$DATASET_PATH"} \
-        ${DUMP_FOLDER:+--job.dump_folder="$DUMP_FOLDER"} \
+        --job.dump_folder="$DUMP_FOLDER" \
         "$@"
 ) &
 launcher=$!

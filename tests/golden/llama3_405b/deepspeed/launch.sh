@@ -59,9 +59,39 @@ if [[ -z "${ANY_RELEASE:-}" && -n "$FOUND" && "$FOUND." != "$DEEPSPEED_RELEASE".
     exit 2
 fi
 
+RUN_DIR="$(realpath -m -- "${RUN_DIR:-runs/llama3_405b-deepspeed-6d66de1e}")" # all that the run keeps
+export RUN_DIR
 HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 DATA="${DATA:-/data/c4.bin}" # token ids to train on
-SAVE="${SAVE:-checkpoints}" # checkpoints, which a restart resumes from
+SAVE="${SAVE:-$RUN_DIR/checkpoints}" # checkpoints, which a restart resumes from
+
+# run.json says what decides a run's training. A folder of another run is refused: this one would go on with its
+# weights, as ANY_RUN=1 lets it.
+claim() {
+    local run="$1/run.json"
+    mkdir -p -- "$1" || true
+    if [[ ! -d "$1" || ! -w "$1" ]]; then
+        echo "cannot write to $1: set RUN_DIR to another folder for this run" >&2
+        exit 2
+    fi
+    if [[ ! -f "$run" || -n "${ANY_RUN:-}" ]]; then
+        ((NODE_RANK)) || { cp -- "$HERE/run.json" "$run.new" && mv -f -- "$run.new" "$run"; }
+    elif ! grep -qF '"digest": "6d66de1e"' "$run"; then
+        echo "$1 holds another run, of which this differs:" >&2
+        diff -U 0 "$run" "$HERE/run.json" | sed -n 's/^-\( .*[.].*\)/was\1/p; s/^+\( .*[.].*\)/now\1/p' >&2 || true
+        echo "set RUN_DIR to another folder, or ANY_RUN=1 to go on with that run's weights" >&2
+        exit 2
+    fi
+}
+if ((NODE_RANK == 0)) && [[ ! -f "$RUN_DIR/run.json" ]]; then
+    if begun="$(grep -lsF '"digest": "6d66de1e"' "${RUN_DIR%/*}"/*/run.json)"; then
+        echo "${begun%%/run.json*} holds this run already, and RUN_DIR=${begun%%/run.json*} goes on there: $RUN_DIR is new" >&2
+    elif begun="$(grep -lsF '"run": "llama3_405b-deepspeed",' "${RUN_DIR%/*}"/*/run.json)"; then
+        echo "${begun%%/run.json*} holds a run of this job with other settings: $RUN_DIR is new" >&2
+    fi
+fi
+claim "$RUN_DIR"
+[[ "$SAVE/" == "$RUN_DIR"/* ]] || claim "$SAVE" # checkpoints elsewhere
 
 # Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.
 export PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}"

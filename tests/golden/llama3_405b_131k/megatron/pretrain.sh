@@ -52,10 +52,12 @@ if [[ -z $NODE_RANK || -z $MASTER_ADDR ]]; then # never a guess: all would be no
 fi
 
 # What else depends on the machine: set these in the environment.
+RUN_DIR="$(realpath -m -- "${RUN_DIR:-runs/llama3_405b_131k-megatron-c7d96135}")" # all that the run keeps
+export RUN_DIR
 MEGATRON_PATH="${MEGATRON_PATH:-/opt/megatron-lm}"
 DATA_PATH="${DATA_PATH:-/data/long_text_document}"
 TOKENIZER="${TOKENIZER:-meta-llama/Meta-Llama-3.1-405B}"
-CHECKPOINT_DIR="${CHECKPOINT_DIR:-checkpoints/llama3_405b}"
+CHECKPOINT_DIR="${CHECKPOINT_DIR:-$RUN_DIR/checkpoints}"
 MEGATRON_PATH="${MEGATRON_PATH/#-/./-}" # Python takes a dash in front for an option
 
 # Written for Megatron-LM 0.19; ANY_RELEASE=1 starts with any other.
@@ -65,6 +67,35 @@ if [[ -z "${ANY_RELEASE:-}" && -n "$FOUND" && "$FOUND." != "$MEGATRON_RELEASE".*
     echo "written for Megatron-LM $MEGATRON_RELEASE, not for the $FOUND that is here: give its version to the job's target, or set ANY_RELEASE=1" >&2
     exit 2
 fi
+
+HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
+# run.json says what decides a run's training. A folder of another run is refused: this one would go on with its
+# weights, as ANY_RUN=1 lets it.
+claim() {
+    local run="$1/run.json"
+    mkdir -p -- "$1" || true
+    if [[ ! -d "$1" || ! -w "$1" ]]; then
+        echo "cannot write to $1: set RUN_DIR to another folder for this run" >&2
+        exit 2
+    fi
+    if [[ ! -f "$run" || -n "${ANY_RUN:-}" ]]; then
+        ((NODE_RANK)) || { cp -- "$HERE/run.json" "$run.new" && mv -f -- "$run.new" "$run"; }
+    elif ! grep -qF '"digest": "c7d96135"' "$run"; then
+        echo "$1 holds another run, of which this differs:" >&2
+        diff -U 0 "$run" "$HERE/run.json" | sed -n 's/^-\( .*[.].*\)/was\1/p; s/^+\( .*[.].*\)/now\1/p' >&2 || true
+        echo "set RUN_DIR to another folder, or ANY_RUN=1 to go on with that run's weights" >&2
+        exit 2
+    fi
+}
+if ((NODE_RANK == 0)) && [[ ! -f "$RUN_DIR/run.json" ]]; then
+    if begun="$(grep -lsF '"digest": "c7d96135"' "${RUN_DIR%/*}"/*/run.json)"; then
+        echo "${begun%%/run.json*} holds this run already, and RUN_DIR=${begun%%/run.json*} goes on there: $RUN_DIR is new" >&2
+    elif begun="$(grep -lsF '"run": "llama3_405b_131k-megatron",' "${RUN_DIR%/*}"/*/run.json)"; then
+        echo "${begun%%/run.json*} holds a run of this job with other settings: $RUN_DIR is new" >&2
+    fi
+fi
+claim "$RUN_DIR"
+[[ "$CHECKPOINT_DIR/" == "$RUN_DIR"/* ]] || claim "$CHECKPOINT_DIR" # checkpoints elsewhere
 
 # Transfers start in the order in which they overlap: Megatron-LM demands this with tp or cp.
 export CUDA_DEVICE_MAX_CONNECTIONS=1
