@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ..reading.facts import Setting, Unknown, text_of
+from ..reading.placeholders import is_placeholder
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,15 @@ class Kept:
         """The folder of the checkpoints without `.` and doubled slashes; None where it is not known."""
         settings = self.parts or ((self.folder,) if self.folder is not None else ())
         texts = [text_of(each) for each in settings]
-        known = [text for text in texts if text]
+        known = [text for text in texts if text and not _is_to_fill_in(text)]
         if not known or len(known) < len(texts):
             return None
         return str(PurePosixPath(*known))
+
+
+def _is_to_fill_in(path: str) -> bool:
+    """Whether a path holds, or is, what its reader is to replace."""
+    return is_placeholder(path) or any(mark in path for mark in "<>{}")
 
 
 def undecided(setting: Setting | None) -> bool:

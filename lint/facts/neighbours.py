@@ -46,8 +46,10 @@ def _script(config: LaunchConfig) -> str:
 
 def _folder(config: LaunchConfig) -> str | None:
     """Where a launched job both writes its checkpoints and finds them; a relative folder of scripts that lie
-    together, where none of them changes the folder in which it runs."""
-    kept = kept_by(config) if config.command is not None else None
+    together, where none of them changes the folder in which it runs. A container may have any folder there.
+    """
+    alone = config.setting("launcher", "--container-image") is None
+    kept = kept_by(config) if alone and config.command is not None else None
     if kept is None or not (kept.saves and kept.resumes) or kept.path is None:
         return None
     if kept.path.startswith("/"):

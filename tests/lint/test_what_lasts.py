@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.linted import Captured, codes
+from tests.support.linted import Captured, codes, findings
 
 HEAD = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gpus-per-node=h100:8\n#SBATCH --time=24:00:00\n"
 SIZES = "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --train-iters 100000 --lr 1e-4"
@@ -292,6 +292,7 @@ def pair(one: str, two: str, folder: str, other: str) -> dict[str, str]:
         (pair(SIZES, SIZES, "/s/a", "/s/a"), False),
         (pair(SIZES, WIDE, "/s/a", "/s/b"), False),
         (pair(SIZES, WIDE, "$RUN", "$RUN"), False),
+        (pair(SIZES, WIDE, "/s/<run>", "/s/<run>"), False),
         (pair(SIZES, f"{WIDE} --finetune", "/s/a", "/s/a"), False),
         ({"a_sh": "".join(pair(SIZES, WIDE, "/s/a", "/s/a").values())}, False),
         ({"a_sh": "cd x\n" + ALONE.format(SIZES, "r", "r"), **pair(SIZES, WIDE, "q", "r")}, False),
@@ -301,6 +302,19 @@ def test_two_trainings_in_one_folder(
     files: dict[str, str], expected: bool, capsys: Captured
 ) -> None:
     assert said(capsys, "PAR675", **files) == expected
+
+
+def test_the_scripts_of_a_folder_are_told_once(capsys: Captured) -> None:
+    files = pair(SIZES, WIDE, "/s/a", "/s/a")
+    for name in ("a", "b", "c"):
+        Path(f"{name}.sh").write_text(files["a_sh" if name == "a" else "b_sh"])
+    assert [each["path"] for each in findings(capsys, ".") if each["code"] == "PAR675"] == ["b.sh"]
+
+
+def test_containers_may_have_any_folder_there(capsys: Captured) -> None:
+    step = f"srun --container-image=/i.sqsh --container-mounts=$RUN:/s {ALONE}"
+    one, two = (step.format(sizes, "/s/a", "/s/a") for sizes in (SIZES, WIDE))
+    assert not said(capsys, "PAR675", a_sh=HEAD + one, b_sh=HEAD + two)
 
 
 def test_relative_folders_of_scripts_in_two_places(capsys: Captured) -> None:

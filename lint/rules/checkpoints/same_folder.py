@@ -58,21 +58,26 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     kept = kept_by(launch.config)
     if kept is None or kept.folder is None:
         return
-    for other in launch.earlier(launch.config):
-        theirs = kept_by(other)
-        sizes = _differing(launch.config, other, _SIZES)
-        found = sizes or _differing(launch.config, other, _TRAINING) or _set(launch.config, other)
-        if theirs is None or theirs.folder is None or not found:
-            continue
+    first, *between = launch.earlier(launch.config) or (None,)
+    theirs = None if first is None else kept_by(first)
+    if first is None or theirs is None or theirs.folder is None:
+        return
+    found = _other(launch.config, first)
+    # What the third script of a folder would be told, the second was.
+    if found and not any(_other(each, first) for each in between):
         name, here, there = found
-        scripts = f"{next(iter(other.texts))} and {launch.path}"
+        scripts = f"{next(iter(first.texts))} and {launch.path}"
         message = f"{scripts} both go on from {kept.path}, with {name} {there} and {here}"
-        severity: Severity | None = None if sizes else "info"
-        place = LaunchedJob(other).span(theirs.folder)
+        severity: Severity | None = None if name in _SIZES else "info"
+        place = LaunchedJob(first).span(theirs.folder)
         related = (Related("the other one's folder", place),) if place else ()
         help_text = "a folder for each training"
         yield Complaint(message, kept.folder, related, help_text, severity)
-        return
+
+
+def _other(one: LaunchConfig, two: LaunchConfig) -> tuple[str, object, object] | None:
+    """What makes one another training than the other, and its values."""
+    return _differing(one, two, _SIZES) or _differing(one, two, _TRAINING) or _set(one, two)
 
 
 def _differing(
