@@ -29,6 +29,7 @@ srun torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4
 
 from collections.abc import Iterator
 
+from ....dsl.diagnostics import Severity
 from ...facts.kept import kept_by, restart, takes_more
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -47,7 +48,7 @@ FILE = "job.sbatch"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     kept, again = kept_by(launch.config), restart(launch)
-    if kept is None or again is None or takes_more(launch):
+    if kept is None or again is None:
         return
     if kept.saves is False:
         message = f"{again.words}, and no checkpoint is written"
@@ -56,4 +57,6 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     else:
         return
     related = (Related("what decides it", kept.at),) if kept.at is not None else ()
-    yield Complaint(message, again.at, related, "a folder that each start both reads and writes")
+    help_text = "a folder that each start both reads and writes"
+    severity: Severity | None = "info" if takes_more(launch) else None
+    yield Complaint(message, again.at, related, help_text, severity)

@@ -33,6 +33,7 @@ wait
 
 from collections.abc import Iterator
 
+from ....dsl.diagnostics import Severity
 from ...facts.batch import batches
 from ...facts.kept import kept_by, takes_more
 from ...facts.launched_job import LaunchedJob
@@ -75,13 +76,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         message = f"{names} is to save a last checkpoint, and the program handles {handled}"
         related = (Related("its checkpoints", kept.folder),) if kept.folder else ()
         help_text = _HELP.get(launch.framework or "", "checkpoints at shorter intervals")
-        yield Complaint(message, asked.given.place, related, help_text)
+        severity: Severity | None = "info" if takes_more(launch) else None
+        yield Complaint(message, asked.given.place, related, help_text, severity)
 
 
 def _of_its_own(launch: LaunchedJob, handled: bool) -> bool:
-    """Whether a fork may handle another signal than Megatron-LM does (swiss-ai/Megatron-LM: SIGUSR2), the
-    launched program, a file beside the script, handles one itself, or the caller may have one handled.
-    """
+    """Whether a fork may handle another signal than Megatron-LM does (swiss-ai/Megatron-LM: SIGUSR2), or the
+    launched program, a file beside the script, handles one itself."""
     forked = launch.framework == "megatron" and not launch.release("megatron").upstream
-    own = "signal.signal(" in (launch.program_text or "")
-    return (handled and forked) or own or takes_more(launch)
+    return (handled and forked) or "signal.signal(" in (launch.program_text or "")
