@@ -19,7 +19,7 @@ _RESUBMITS = r"^(?>.*?\bsbatch\b).*(?:\$\{?0\b|\$\{?BASH_SOURCE)"
 #: All arguments of a script or a function.
 _HANDED_ON = re.compile(r"\$\{?[@*]")
 #: Whether a job runs, asked a few lines before.
-_NO_JOB, _NEAR = re.compile(r"\[[^\n]*\bSLURM_?JOB_?ID\b"), 8
+_JOB, _NEAR = re.compile(r"\bSLURM_?JOB_?ID\b"), 8
 #: What changes the folder in which a program starts.
 _MOVES = re.compile(r"(?:^|[\s;&'\"(])(?:cd|pushd)\s")
 
@@ -34,8 +34,8 @@ class Restart:
 
 def _outside(batch: Batch, number: int) -> bool:
     """Whether the line stands behind a test for a job: a script that is started by hand submits itself."""
-    before = "\n".join(batch.lines[max(0, number - _NEAR) : number])
-    return _NO_JOB.search(before) is not None
+    before = batch.lines[max(0, number - _NEAR) : number]
+    return any("[" in line and _JOB.search(line) for line in before)
 
 
 def kept_by(config: LaunchConfig) -> Kept | None:
