@@ -11,7 +11,7 @@ from . import batch_ramp
 from .diagnostics import Span
 from .expression import Expression
 from .hardware import Cluster
-from .launchers import Kubernetes
+from .launchers import Hosts, Kubernetes
 from .model import Model
 from .open_settings import Word
 from .settings import Count, Doc, Frozen, Open, Seconds, Unit, Zero
@@ -243,7 +243,7 @@ class Launch(Frozen):
 
 
 #: What starts the job, by `kind`.
-AnyLaunch = Launch | Kubernetes
+AnyLaunch = Launch | Kubernetes | Hosts
 
 
 class TargetSpec(Frozen):

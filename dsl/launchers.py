@@ -1,4 +1,4 @@
-"""What starts a job where there is no SLURM: the settings of `launch kubernetes`.
+"""What starts a job where there is no SLURM: the settings of `launch kubernetes` and `launch hosts`.
 
 A setting that several launchers have is of one type in all of them, `launch slurm` (`job.Launch`) among them.
 """
@@ -74,3 +74,11 @@ class Kubernetes(Launcher):
     secrets: Annotated[
         tuple[str, ...], Doc("secrets whose entries are variables of the environment")
     ] = ()
+
+
+class Hosts(Launcher):
+    """The fields of `launch hosts { ... }`: machines that ssh reaches."""
+
+    kind: Literal["hosts"] = "hosts"
+    hostfile: Annotated[str, Doc("a file with a host a line; HOSTFILE replaces it")] = "hostfile"
+    setup: Annotated[tuple[str, ...], Doc("shell lines before the launch")] = ()

@@ -13,6 +13,7 @@ _BLOCKS = (
     ("train", "The batch, its length and its arithmetic."),
     ("launch", "What starts the files: `launch slurm { ... }`."),
     ("launch-kubernetes", "What makes them pods: `launch kubernetes { ... }`."),
+    ("launch-hosts", "What starts them over ssh: `launch hosts { ... }`."),
 )
 _INTRODUCTION = """# Settings
 
