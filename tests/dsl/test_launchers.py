@@ -67,7 +67,11 @@ def test_a_job_of_another_launcher_has_the_defaults_of_slurm() -> None:
             "it is a setting of `launch kubernetes`",
         ),
         ("launch kubernets { }", "unknown launcher `kubernets`", "did you mean `kubernetes`?"),
-        ("launch nomad { }", "unknown launcher `nomad`", "launchers are `slurm`, `kubernetes`, `hosts`"),
+        (
+            "launch nomad { }",
+            "unknown launcher `nomad`",
+            "launchers are `slurm`, `kubernetes`, `hosts`",
+        ),
     ],
 )
 def test_a_setting_of_another_launcher_is_told_with_its_name_here(
