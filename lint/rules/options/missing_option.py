@@ -50,6 +50,8 @@ NEEDED = (
 _HAS_DEFAULT = "--tokenizer-type"
 #: What all have needed since v1.0 (required_args of megatron/arguments.py).
 ALWAYS = ("--num-layers", "--hidden-size", "--num-attention-heads", "--max-position-embeddings")
+#: Folders of a run are made up where it starts; values that a wrapper gives are others.
+FOLDERS = ("--save", "--load", "--tensorboard-dir", "--data-cache-path")
 #: Where these are, options may come from elsewhere.
 ELSEWHERE = (
     "--yaml-cfg",
@@ -72,6 +74,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if any(
         option.name == "" or any(isinstance(v, Unknown) for v in option.values)
         for option in options
+        if option.name not in FOLDERS
     ):
         return
     missing = [names[0] for names in NEEDED if not launch.given(*names)]
