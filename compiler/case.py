@@ -15,6 +15,7 @@ from ..dsl.job import Constraint, Job, Train
 from ..dsl.model import Model
 from .algebra import Column, Mask, by_stage
 from .familiarity import Familiarity, familiarity
+from .headroom import DEFAULT_RISK, at_most, headroom
 from .model import flops, parameters
 from .plan import V_SHAPED
 from .target import Target
@@ -26,14 +27,7 @@ if TYPE_CHECKING:
     from .pipeline.rank_table import RankTable
 
 
-#: Probability to run out of memory that a plan has at most where its user says nothing of memory.
-DEFAULT_RISK = 0.05
-_RISK = f"risk <= {DEFAULT_RISK:.0%}"
-LIKELY_TO_FIT = Constraint(
-    "require",
-    Call("<=", (Name("risk"), Const(DEFAULT_RISK))),
-    Span(Source("default", _RISK), 0, len(_RISK)),
-)
+LIKELY_TO_FIT = at_most("require", DEFAULT_RISK)
 
 #: Bytes per element of operands narrower than 16 bits; nvfp4 has a scale of 8 bits for each 16 values
 #: (Transformer Engine, common/recipe/__init__.py: NVFP4BlockScaling).
@@ -81,6 +75,11 @@ class Case:
             each.kind != "prefer" and {"memory", "risk"} & names(each.expression) for each in given
         )
         return given if spoken else (*given, LIKELY_TO_FIT)
+
+    @cached_property
+    def headroom(self) -> Constraint | None:
+        """What decides between layouts that are about equally good, after the job's preferences."""
+        return headroom(self)
 
     @property
     def hard(self) -> tuple[Constraint, ...]:

@@ -8,6 +8,7 @@ from ..dsl.expression import VALUES
 from ..dsl.job import Job
 from ..dsl.open_settings import Word
 from .checkpoints import Checkpointing
+from .headroom import headroom_risk
 from .risk import band, out_of_memory
 from .run import Run, run_of
 
@@ -188,6 +189,12 @@ class Estimate(Frozen):
         """Probability that the run needs more memory than the GPU has."""
         return out_of_memory(self.memory_bytes, self.capacity_bytes, self.memory_spread)
 
+    @property
+    def has_headroom(self) -> bool:
+        """Whether that is much less than the goal allows (headroom.py)."""
+        most = headroom_risk(self.ceiling_bytes, self.capacity_bytes, self.memory_spread)
+        return self.out_of_memory <= most
+
 
 class Proof(Frozen):
     """The proof of optimality: solver status, value and bound of the best layout's objective, layouts that
@@ -282,7 +289,7 @@ class FewerNodes(Frozen):
 
 class Plan(Frozen):
     """The answer for one target. `best` is the layout that is predicted best where another one is chosen: a
-    simpler one, as good within `goal.within`, or one that did better when layouts ran or were simulated, as
+    simpler or roomier one, as good within `goal.within`, or one that did better when layouts ran or were simulated, as
     `simulated` tells of a pipeline. `settings` are the chosen values of what the job leaves open, and
     `other_settings` all other choices, the best first; `job` has the chosen ones, of which alone `best`,
     `runners_up` and `doubt` tell, and the proof covers all. `fewer` is looked for on the best target alone.
@@ -328,6 +335,13 @@ class Plan(Frozen):
     @property
     def checkpoint_interval(self) -> int:
         return self.checkpoints.interval_steps
+
+    @property
+    def freed_bytes(self) -> int:
+        """What the fullest GPU needs less than with the best prediction, where that has no headroom."""
+        if self.best is None or self.best.has_headroom or not self.estimate.has_headroom:
+            return 0
+        return self.best.memory_bytes - self.estimate.memory_bytes
 
     @property
     def options(self) -> Any:

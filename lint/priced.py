@@ -119,7 +119,7 @@ def priced(case: Case, layout: Layout) -> Priced | None:
 
 def cheapest_fit(case: Case, layout: Layout) -> tuple[str, Priced] | None:
     """The change of one choice that fits into memory and costs the least time, and its words."""
-    from ..compiler.pricing.estimate import ceiling_bytes
+    from ..compiler.headroom import ceiling_bytes
 
     ceiling = ceiling_bytes(case)
     fitting = [

@@ -38,7 +38,8 @@ from benchmarks.accuracy.setups.setup import RECOMPUTE, setup_of
 from benchmarks.accuracy.setups.stacks import stack_of
 from docs.tables import markdown
 from parc.backends import BACKENDS
-from parc.compiler.case import DEFAULT_RISK, Case
+from parc.compiler.case import Case
+from parc.compiler.headroom import DEFAULT_RISK
 from parc.compiler.plan import Estimate, Layout
 from parc.compiler.pricing.estimate import estimate_layout, one_row
 from parc.compiler.pricing.mechanisms import LAYOUT, SPREADS, shares

@@ -70,7 +70,7 @@ def _reason(plan: Plan) -> str:
         return "by the layouts that ran"
     if plan.simulated is not None and plan.simulated.instead is not None:
         return "by its simulated passes"
-    return "as the preferred or simpler one"
+    return "as the preferred, simpler or roomier one"
 
 
 def trials_command(plan: Plan, path: str | None = None) -> str:

@@ -12,6 +12,7 @@ from .words.layouts import layout_text, splitting
 from .words.numbers import counted, risk, seconds
 from .words.paragraphs import BELOW, BETWEEN, words
 
+GIB = 2**30
 #: The share by which a simulated step differs at least to be told.
 SHOWN = 0.01
 
@@ -62,10 +63,11 @@ def choice(plan: Plan) -> list[str]:
         return ["  choice  the best prediction"]
     slower = plan.estimate.step_seconds / plan.best.step_seconds - 1
     cost = f"{slower:.1%} faster" if slower > 0 else f"better in {_objective(plan)[1]}"
+    roomier = f"frees {plan.freed_bytes / GIB:.1f} GiB of the fullest GPU: roomier"
     return words(
         "  choice  ",
-        f"simpler than {layout_text(plan.best.layout)}, which is predicted {cost}: within "
-        f"{plan.job.goal.within:.0%} predictions tell nothing apart",
+        f"{roomier if plan.freed_bytes else 'simpler'} than {layout_text(plan.best.layout)}, which is "
+        f"predicted {cost}: within {plan.job.goal.within:.0%} predictions tell nothing apart",
     )
 
 

@@ -69,7 +69,7 @@ def _chosen(explained: Explanation) -> str:
         worse = f"{_worse(explained.margin)} as predicted"
         return f"{layout}, {worse}: simulated, {lost} takes {longer:.1%} longer"
     return (
-        f"{layout}, {_worse(explained.margin)}: preferred or simpler, and within {within:.0%} "
+        f"{layout}, {_worse(explained.margin)}: preferred, simpler or roomier, and within {within:.0%} "
         "predictions tell nothing apart"
     )
 

@@ -62,6 +62,7 @@ def plan_json(plan: Plan) -> JsonObject:
         **estimate_json(plan.estimate),
         "proof": rounded(proof),
         "best": plan.best and _summary(plan.best),
+        **({"freed_bytes": plan.freed_bytes} if plan.freed_bytes else {}),
         "doubt": plan.doubt and _doubt(plan.doubt),
         **_advice(plan),
         "measured": plan.measured and rounded(plan.measured.model_dump()),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
 
-from ...dsl.expression import Call, Const, Name
-from ...dsl.job import Constraint
-from .. import risk
 from ..algebra import Integers
 from ..case import Case
+from ..headroom import ceiling_bytes
 from ..pipeline.even_split import Split
 from ..plan import Estimate, Layout
 from ..variables import ORDER, PLACE, with_derived
@@ -36,35 +33,6 @@ def decisions(case: Case, estimate: Estimate) -> dict[str, int]:
     layout = estimate.layout
     place = case.placements.number(layout.pp, layout.vpp, estimate.split)
     return {**{name: getattr(layout, name) for name in ORDER}, PLACE: place}
-
-
-def ceiling_bytes(case: Case) -> int:
-    """Memory limit of a rank: the GPU's, or the lowest upper bound that a constraint of the goal sets."""
-    bounds = [memory_bound(constraint, case) for constraint in case.conditions]
-    return min([case.gpu.memory, *(bound for bound in bounds if bound is not None)])
-
-
-def memory_bound(constraint: Constraint, case: Case) -> int | None:
-    """The bytes of a GPU to which a constraint limits every rank; None where it is no upper bound on memory
-    or risk alone."""
-    match constraint.kind, constraint.expression:
-        case ("require", Call("<=" | "<", (Name("risk"), Const(value)))) | (
-            "forbid",
-            Call(">" | ">=", (Name("risk"), Const(value))),
-        ):
-            found = case.gpu.memory
-            return int(min(risk.bytes_at(value, found, case.target.memory_spread), found))
-        case ("require", Call("<=", (Name("memory"), Const(value)))) | (
-            "forbid",
-            Call(">", (Name("memory"), Const(value))),
-        ):
-            return int(value)
-        case ("require", Call("<", (Name("memory"), Const(value)))) | (
-            "forbid",
-            Call(">=", (Name("memory"), Const(value))),
-        ):
-            return math.ceil(value) - 1
-    return None
 
 
 def estimate_layout(

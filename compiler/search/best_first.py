@@ -21,6 +21,7 @@ from .bounds import LEVELS, Bounds, Least, first_level, levels
 from .measured_layouts import measured
 from .progress import Progress
 from .questions import CONTENDERS, BlockBounds, Question, of_plan, of_refusal
+from .simplicity import CROWDED
 from .space import DEGREES, Space
 from .sweep import Explored, Swept, objectives, score, slack, sweep
 
@@ -236,7 +237,7 @@ class BestFirst:
             value = getattr(bounds.least, question.of)
             asked = mask & (value < most)
             if question.keep > 1 and self._simpler is not None:
-                asked &= self._simpler.leave(value, bounds.effort)
+                asked &= self._simpler.leave(value, least_effort(bounds))
             needed |= asked
         return needed
 
@@ -261,6 +262,16 @@ class BestFirst:
     def _learn(self, swept: Swept) -> None:
         self._most = [limit(question, swept) for question in self._asked]
         self._simpler = Simpler.of(swept)
+
+
+def least_effort(bounds: Bounds) -> Integers:
+    """A lower bound on what decides between about equally good layouts of blocks, whichever preferences they
+    meet."""
+    case = bounds.space.case
+    if case.headroom is None:
+        return bounds.complexity
+    roomy = BlockBounds(case, bounds.blocks, bounds.least).may_satisfy(case.headroom)
+    return np.asarray(bounds.complexity + np.where(roomy, 0, CROWDED))
 
 
 def _joined(

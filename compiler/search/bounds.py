@@ -81,7 +81,7 @@ class Bounds:
         self._whole = Ranges(space, blocks) if count <= AT_ONCE else None
         self._held, self._timed = np.zeros((2, count), dtype=bool)
         #: The least complexity of the layouts.
-        self.effort = least_complexity(blocks)
+        self.complexity = least_complexity(blocks)
         every = np.ones(count, dtype=bool)
         for rows, x in self._parts(every, ~every):
             both = (interval(role_memory(x, role)).low for role in (INNER[0], LAST))

@@ -21,7 +21,7 @@ from .bounds import narrowed
 from .cp_sat_algebra import CpSatAlgebra
 from .cp_sat_run import Run, Steps, finish, run
 from .goal_constraints import FARTHEST, GoalConstraints, Totals, longest_step_ns
-from .simplicity import PARTS, UNMET
+from .simplicity import CROWDED, PARTS, UNMET
 from .space import Space
 from .sweep import (
     Incumbent,
@@ -251,12 +251,16 @@ def _simplest(search: Search, objective: Bounded, best: int, spare: int) -> list
 
 
 def _effort(search: Search) -> Bounded:
-    """How complicated a layout is, and before that how many preferences it leaves unmet."""
+    """How complicated a layout is, also by a lack of headroom, and before that how many preferences it leaves
+    unmet."""
     total = constant(0)
     for of, effort in PARTS:
         columns = search.solver.combinations(of)
         total = total + search.solver.tabulate(f"{of[0]} effort", of, columns, effort(columns))
-    unmet = (1 - search.goal.literal(each) for each in search.space.case.preferred)
+    case = search.space.case
+    if case.headroom is not None:
+        total = total + CROWDED * (1 - search.goal.literal(case.headroom))
+    unmet = (1 - search.goal.literal(each) for each in case.preferred)
     return sum((UNMET * each for each in unmet), total)
 
 

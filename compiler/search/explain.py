@@ -11,8 +11,9 @@ import numpy as np
 from ...dsl.diagnostics import Diagnostic, Note, Span
 from ...dsl.job import Constraint, Job
 from ..algebra import Mask
-from ..case import DEFAULT_RISK, LIKELY_TO_FIT, Case
+from ..case import LIKELY_TO_FIT, Case
 from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
+from ..headroom import DEFAULT_RISK
 from ..risk import bytes_at
 from ..rules.validity import WORLD
 from ..target import Predicate, Target

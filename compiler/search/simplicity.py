@@ -1,7 +1,7 @@
 """How complicated a layout is: what decides among layouts that predictions cannot tell apart.
 
 A layout with fewer ways of splitting is simpler, then one with smaller degrees. Both are one integer, the sum
-of PARTS, so that sweep and solver order layouts alike.
+of PARTS, so that sweep and solver order layouts alike. Between the two comes headroom (compiler/headroom.py).
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import numpy as np
 
 from ..algebra import Integers
 
-#: What a way of splitting weighs: more than all degrees together, each LOG2 times its binary logarithm.
-WAY, LOG2 = 2**13, 64
-#: What an unmet preference weighs: more than all ways of splitting.
+#: What a layout without headroom weighs: more than all degrees together, each LOG2 times its binary logarithm.
+CROWDED, LOG2 = 2**13, 64
+#: What a way of splitting weighs: more than headroom and all degrees.
+WAY = 2 * CROWDED
+#: What an unmet preference weighs: more than headroom and all ways of splitting.
 UNMET = 16 * WAY
 
 Columns = Mapping[str, Integers]

@@ -22,7 +22,7 @@ from .goal_constraints import (
     longest_step_ns,
     minimised,
 )
-from .simplicity import UNMET, complexity
+from .simplicity import CROWDED, UNMET, complexity
 from .space import Space
 
 #: Quantities that rise or fall in proportion to the time of a step.
@@ -104,10 +104,13 @@ class Swept:
         return rows[np.lexsort([np.arange(len(rows)), effort, ~near])]
 
     def effort(self, rows: Integers) -> Integers:
-        """What decides among rows that are about equally good: unmet preferences, then complexity."""
+        """What decides among rows that are about equally good: unmet preferences, then complexity, in which
+        headroom comes before smaller degrees."""
+        case = self.space.case
         columns = {name: column[rows] for name, column in self.space.layouts.items()}
-        unmet = sum(np.where(met[rows], 0, UNMET) for met in self._preferred())
-        return np.asarray(complexity(columns) + unmet)
+        unmet = sum(np.where(self._met(each)[rows], 0, UNMET) for each in case.preferred)
+        crowded = np.where(self._met(case.headroom)[rows], 0, CROWDED) if case.headroom else 0
+        return np.asarray(complexity(columns) + unmet + crowded)
 
     @cached_property
     def by_objective(self) -> Integers:
@@ -147,13 +150,10 @@ class Swept:
         least = int(score(objectives(self.space.case)[0], self)[first])
         return Incumbent(least, self.decisions(first), self.decisions(int(self.order[0])))
 
-    def _preferred(self) -> list[Mask]:
-        """Where each `prefer` is met."""
-        shape = self.prices.step_ns.shape
-        return [
-            np.broadcast_to(np.asarray(evaluate(each.expression, self.values), dtype=bool), shape)
-            for each in self.space.case.preferred
-        ]
+    def _met(self, preferred: Constraint) -> Mask:
+        """Where a preference is met."""
+        met = np.asarray(evaluate(preferred.expression, self.values), dtype=bool)
+        return np.broadcast_to(met, self.prices.step_ns.shape)
 
     def decisions(self, row: int) -> dict[str, int]:
         """The decisions of a row, its placement too."""

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.accuracy import guide, published
 from benchmarks.accuracy.published import LEAST, Choice, choices, stated, why
-from parc.compiler.case import DEFAULT_RISK
+from parc.compiler.headroom import DEFAULT_RISK
 
 
 @cache

@@ -78,12 +78,12 @@ def test_a_more_probable_rival_stands_beside_the_reason_of_the_choice(small: Pla
         (
             -0.004,
             0.05,
-            "as the preferred or simpler one, though predicted 0.4% worse, which is less",
+            "as the preferred, simpler or roomier one, though predicted 0.4% worse, which is less",
         ),
         (
             0.0,
             0.05,
-            "as the preferred or simpler one: both are predicted as good, within the model's",
+            "as the preferred, simpler or roomier one: both are predicted as good, within the model's",
         ),
     ],
 )

@@ -20,7 +20,8 @@ from parc.compiler.pipeline.even_split import (
 )
 from parc.compiler.pipeline.placements import Placements
 from parc.compiler.pipeline.rank_load import RECOMPUTING
-from parc.compiler.pricing.estimate import ceiling_bytes, decisions, estimate_layout
+from parc.compiler.headroom import ceiling_bytes
+from parc.compiler.pricing.estimate import decisions, estimate_layout
 from parc.compiler.pricing.quantities import recomputed_layers
 from parc.compiler.search.complete_layout import complete
 from parc.compiler.search.space import Space

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from parc.compiler import plan
-from parc.compiler.case import DEFAULT_RISK, LIKELY_TO_FIT, Case
+from parc.compiler.case import LIKELY_TO_FIT, Case
+from parc.compiler.headroom import DEFAULT_RISK
 from parc.compiler.pricing.estimate import one_row
 from parc.compiler.search.simplicity import UNMET, WAY, complexity
 from parc.compiler.search.sweep import objectives

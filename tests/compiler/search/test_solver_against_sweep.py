@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from parc.compiler import plan
-from parc.compiler.case import DEFAULT_RISK
+from parc.compiler.headroom import DEFAULT_RISK
 from parc.compiler.plan import Plan
 from parc.compiler.pricing.estimate import one_row
 from parc.compiler.rules.validity import predicates
