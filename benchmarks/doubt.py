@@ -57,7 +57,6 @@ from parc.compiler.pricing.mechanisms import (
 )
 from parc.compiler.search.best_first import explored
 from parc.compiler.search.doubt import RIVALS, contenders, doubt, outcome
-from parc.compiler.search.simplicity import complexity
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, objectives
 from parc.compiler.time.step import step_time
@@ -153,11 +152,10 @@ def _cost(swept: Swept) -> Floats:
 
 
 def simplest(swept: Swept, cost: Floats, within: float) -> int:
-    """The place in `by_objective` of the simplest layout whose cost is within so much of the least."""
+    """The place in `by_objective` of the layout that a plan chooses of those whose cost is within so much of
+    the least: the simplest, in which headroom counts."""
     near = np.flatnonzero(cost <= cost[0] * (1 + within)) if within else np.zeros(1, np.int64)
-    rows = swept.by_objective[near]
-    effort = complexity({name: column[rows] for name, column in swept.space.layouts.items()})
-    return int(near[np.argmin(effort)])
+    return int(near[np.argmin(swept.effort(swept.by_objective[near]))])
 
 
 def by_doubt(cost: Floats, found: Floats, split: Integers) -> dict[str, int]:

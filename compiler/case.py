@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..dsl.arrays import np
-from ..dsl.diagnostics import Source, Span
-from ..dsl.expression import Call, Const, Name, names
+from ..dsl.expression import names
 from ..dsl.hardware import Cluster, Gpu
 from ..dsl.job import Constraint, Job, Train
 from ..dsl.model import Model

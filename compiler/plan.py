@@ -289,10 +289,11 @@ class FewerNodes(Frozen):
 
 class Plan(Frozen):
     """The answer for one target. `best` is the layout that is predicted best where another one is chosen: a
-    simpler or roomier one, as good within `goal.within`, or one that did better when layouts ran or were simulated, as
-    `simulated` tells of a pipeline. `settings` are the chosen values of what the job leaves open, and
-    `other_settings` all other choices, the best first; `job` has the chosen ones, of which alone `best`,
-    `runners_up` and `doubt` tell, and the proof covers all. `fewer` is looked for on the best target alone.
+    simpler or roomier one, as good within `goal.within`, or one that did better when layouts ran or were
+    simulated, as `simulated` tells of a pipeline. `settings` are the chosen values of what the job leaves
+    open, and `other_settings` all other choices, the best first; `job` has the chosen ones, of which alone
+    `best`, `runners_up` and `doubt` tell, and the proof covers all. `fewer` is looked for on the best target
+    alone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)

@@ -45,7 +45,7 @@ from parc.compiler.pricing.estimate import estimate_layout, one_row
 from parc.compiler.pricing.mechanisms import LAYOUT, SPREADS, shares
 from parc.compiler.search.best_first import explored
 from parc.compiler.search.complete_layout import complete
-from parc.compiler.search.simplicity import complexity
+from parc.compiler.search.simplicity import CROWDED, complexity
 from parc.compiler.search.space import Space
 from parc.compiler.variables import ORDER
 from parc.dsl import JobError
@@ -132,7 +132,7 @@ class Choice:
         """Whether the owners' layout, if it may be chosen, is simpler and as good within `goal.within`."""
         if self.owners is None or self.owners.memory_bytes > self.owners.ceiling_bytes:
             return False
-        ours, theirs = (effort(self.case, each.layout) for each in (self.chosen, self.owners))
+        ours, theirs = (effort(self.case, each) for each in (self.chosen, self.owners))
         return ours > theirs and self.owners.step_seconds <= self.chosen.step_seconds * (1 + WITHIN)
 
 
@@ -140,8 +140,10 @@ def decisions(layout: Layout) -> dict[str, int]:
     return {name: getattr(layout, name) for name in ORDER}
 
 
-def effort(case: Case, layout: Layout) -> int:
-    return int(complexity(one_row(case, decisions(layout)))[0])
+def effort(case: Case, priced: Estimate) -> int:
+    """What decides between layouts that are about equally good, as `search/sweep.py` has it."""
+    plain = int(complexity(one_row(case, decisions(priced.layout)))[0])
+    return plain + (0 if priced.has_headroom else CROWDED)
 
 
 def choices() -> Iterator[Choice]:

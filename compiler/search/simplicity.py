@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algebra import Integers
 
-#: What a layout without headroom weighs: more than all degrees together, each LOG2 times its binary logarithm.
+#: What a layout without headroom weighs: more than all degrees together, each LOG2 times its logarithm.
 CROWDED, LOG2 = 2**13, 64
 #: What a way of splitting weighs: more than headroom and all degrees.
 WAY = 2 * CROWDED

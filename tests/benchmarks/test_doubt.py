@@ -12,7 +12,6 @@ from benchmarks.accuracy.setups.prediction import predict
 from benchmarks.accuracy.setups.setup import setup_of
 from parc.compiler.case import Case
 from parc.compiler.pricing.mechanisms import NAMES, WAYS
-from parc.compiler.search.simplicity import complexity
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, sweep
 from tests.support.measured_rows import row
@@ -27,9 +26,7 @@ def swept() -> Swept:
 def test_a_rule_takes_the_simplest_that_is_near() -> None:
     space = swept()
     cost = doubt._cost(space)
-    efforts = complexity(
-        {name: column[space.by_objective] for name, column in space.space.layouts.items()}
-    )
+    efforts = space.effort(space.by_objective)
     assert doubt.simplest(space, cost, 0.0) == 0
     picked = doubt.simplest(space, cost, 0.2)
     assert cost[picked] <= 1.2 * cost[0] and efforts[picked] == efforts[cost <= 1.2 * cost[0]].min()

@@ -11,6 +11,7 @@ import pytest
 from parc.backends import BACKENDS
 from parc.compiler import risk
 from parc.compiler.case import Case
+from parc.compiler.headroom import ceiling_bytes
 from parc.compiler.pipeline.even_split import (
     Split,
     chunk_layers,
@@ -20,7 +21,6 @@ from parc.compiler.pipeline.even_split import (
 )
 from parc.compiler.pipeline.placements import Placements
 from parc.compiler.pipeline.rank_load import RECOMPUTING
-from parc.compiler.headroom import ceiling_bytes
 from parc.compiler.pricing.estimate import decisions, estimate_layout
 from parc.compiler.pricing.quantities import recomputed_layers
 from parc.compiler.search.complete_layout import complete
