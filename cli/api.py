@@ -222,7 +222,7 @@ def plan_targets(
             outcomes = compiler.plan_all(job, targets, search)
             plans = ranked(each for each in outcomes if isinstance(each, Plan))
             if fewer and plans:
-                plans = (_with_fewer(plans[0]), *plans[1:])
+                plans = (_with_advice(plans[0]), *plans[1:])
         except KeyboardInterrupt as interruption:
             for line in search.best_so_far():
                 interruption.add_note(line)
@@ -236,9 +236,10 @@ def plan_targets(
     return Planned(job, plans, tuple(complaints), search.whole)
 
 
-def _with_fewer(plan: Plan) -> Plan:
-    found = compiler.fewer_nodes(plan, BACKENDS[plan.target].target)
-    return plan.model_copy(update={"fewer": found}) if found else plan
+def _with_advice(plan: Plan) -> Plan:
+    target = BACKENDS[plan.target].target
+    found = compiler.fewer_nodes(plan, target), compiler.worthwhile_settings(plan, target)
+    return plan.model_copy(update=dict(zip(("fewer", "worthwhile"), found, strict=True)))
 
 
 def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:

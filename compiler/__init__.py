@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from ..dsl.diagnostics import JobError
 from ..dsl.job import Job
-from .plan import Estimate, FewerNodes, Layout, Plan, Proof
+from .plan import Estimate, FewerNodes, Layout, Plan, Proof, WorthwhileSetting
 from .search.progress import Progress
 from .target import Predicate, Target
 
@@ -20,6 +20,7 @@ __all__ = [
     "fewer_nodes",
     "plan",
     "plan_all",
+    "worthwhile_settings",
 ]
 
 
@@ -53,3 +54,11 @@ def fewer_nodes(plan: Plan, target: Target) -> FewerNodes | None:
     from .search.fewer_nodes import fewer_nodes
 
     return fewer_nodes(plan, target)
+
+
+def worthwhile_settings(plan: Plan, target: Target) -> tuple[WorthwhileSetting, ...]:
+    """The settings that would make a plan's layout much faster: `search/worthwhile_settings.py`, loaded when
+    it is asked."""
+    from .search.worthwhile_settings import worthwhile_settings
+
+    return worthwhile_settings(plan, target)

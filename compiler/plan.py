@@ -278,6 +278,17 @@ class Simulated(Frozen):
     instead_seconds: float = 0.0
 
 
+class WorthwhileSetting(Frozen):
+    """A setting that the job leaves at its default and with which the plan's layout would be faster by the
+    share `gain`: its path, such as `("train", "compile")`, the value, and what it needs, in words.
+    """
+
+    path: tuple[str, ...]
+    value: Word
+    gain: float
+    needs: str = ""
+
+
 class FewerNodes(Frozen):
     """The price of a layout on fewer nodes that is predicted about as fast as the plan on all of them
     (search/fewer_nodes.py). Of several racks, of each of which some nodes are left out, `nvlink_domain` is
@@ -293,7 +304,7 @@ class Plan(Frozen):
     simulated, as `simulated` tells of a pipeline. `settings` are the chosen values of what the job leaves
     open, and `other_settings` all other choices, the best first; `job` has the chosen ones, of which alone
     `best`, `runners_up` and `doubt` tell, and the proof covers all. `fewer` is looked for on the best target
-    alone.
+    alone, and so is `worthwhile`: what other settings would bring.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
@@ -311,6 +322,7 @@ class Plan(Frozen):
     settings: dict[str, Word] = {}
     other_settings: tuple[OtherSettings, ...] = ()
     fewer: FewerNodes | None = None
+    worthwhile: tuple[WorthwhileSetting, ...] = ()
 
     @property
     def layout(self) -> Layout:

@@ -44,7 +44,11 @@ class Train(Frozen):
     attention: Annotated[
         Literal["flash", "unfused"], Doc("fused kernel, or one that stores the scores")
     ] = "flash"
-    compile: Annotated[bool, Doc("torch.compile where the target has it"), Open()] = False
+    compile: Annotated[
+        bool,
+        Doc("torch.compile where the target has it"),
+        Open((("true", "compiles for minutes at each start"),)),
+    ] = False
     dropout: Annotated[
         float, Unit("1"), Field(ge=0, lt=1), Doc("share of activations set to zero")
     ] = 0.0

@@ -45,6 +45,11 @@ def _chosen(job: Job, opened: Open, choice: tuple[int, ...]) -> tuple[dict[str, 
     said = {path: opened[path][position] for path, position in zip(opened, choice, strict=True)}
     if not said:
         return {}, job
+    return {path[-1]: word for path, word in said.items()}, saying(job, said)
+
+
+def saying(job: Job, said: Mapping[tuple[str, ...], Word]) -> Job:
+    """The job with other values of settings of one target and of `train`, and none left open."""
     train = {path[-1]: word for path, word in said.items() if path[0] == "train"}
     own = {path[-1]: word for path, word in said.items() if path[0] == "target"}
     (target,) = {path[1] for path in said if path[0] == "target"} or {""}
@@ -57,7 +62,7 @@ def _chosen(job: Job, opened: Open, choice: tuple[int, ...]) -> tuple[dict[str, 
         for spec in job.targets
     )
     settled = {"train": job.train.model_copy(update=train), "targets": specs, "open": {}}
-    return train | own, job.model_copy(update=settled)
+    return job.model_copy(update=settled)
 
 
 def words_of(settings: Mapping[str, Word]) -> str:

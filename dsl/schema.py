@@ -44,7 +44,7 @@ _HEAD_FIELDS = {"name", "kind"}
 class SettingType:
     """What one setting takes. `limits` are pydantic's names of bounds (ge, gt, le, lt) with their values;
     `fractions` tells whether the numbers of a table may be other than whole, `open` whether a set of words
-    leaves the choice to the search."""
+    leaves the choice to the search, of which some words need something."""
 
     key: str
     kind: Kind
@@ -57,6 +57,7 @@ class SettingType:
     doc: str
     fractions: bool = False
     open: bool = False
+    needs: tuple[tuple[str, str], ...] = ()
 
 
 @functools.cache
@@ -90,6 +91,7 @@ def _setting_type(key: str, hint: object, info: FieldInfo) -> SettingType:
         doc=docs[0] if docs else (info.description or ""),
         fractions=kind == "table" and float in get_args(get_args(core)[1]),
         open=any(isinstance(item, Open) for item in metadata),
+        needs=next((item.needs for item in metadata if isinstance(item, Open)), ()),
     )
 
 

@@ -27,7 +27,11 @@ class Decides:
 
 @dataclass(frozen=True)
 class Open:
-    """Metadata of a field that has a price: a set of its words leaves the choice among them to the search."""
+    """Metadata of a field that has a price: a set of its words leaves the choice among them to the search.
+    `needs` says of some words what whoever takes them needs or gives up.
+    """
+
+    needs: tuple[tuple[str, str], ...] = ()
 
 
 Bytes = Annotated[int, Unit("B"), Field(ge=0, le=10**18)]

@@ -40,7 +40,7 @@ class Options(Observation):
     accumulate: Annotated[
         Literal["fp32", "compute"],
         Doc("dtype that sums gradients over micro-batches: fp32, or that of the computation"),
-        Open(),
+        Open((("compute", "adds gradients up in 16 bits"),)),
         Decides(),
     ] = "fp32"
     adam: Annotated[
@@ -65,7 +65,7 @@ class Options(Observation):
     grad_dtype: Annotated[
         Literal["fp32", "bf16"] | None,
         Doc("in which gradients are reduced; that of the computation unless given"),
-        Open(),
+        Open((("bf16", "reduces gradients in 16 bits"),)),
         Decides(),
     ] = None
     tp_overlap: Annotated[

@@ -12,6 +12,7 @@ from ...dsl.expression import names
 from ...dsl.job import Job
 from .options import options_of
 from .quantized_weights import KEPT
+from .transformer_engine import recipe_of
 
 #: Optimizer states, divided over all GPUs, that the search may move by itself: a part in so many of a GPU's
 #: memory. Below it other layouts and recomputation find room, and no measured run tells what Megatron-LM's
@@ -36,8 +37,7 @@ def levels(job: Job) -> Sequence[int]:
 
 def _takes_the_weights(job: Job, offload: Any) -> Any:
     quantized = job.train.precision in KEPT and options_of(job).fp8_params
-    delayed = job.train.precision == "fp8" and options_of(job).fp8_recipe == "delayed"
-    return (offload == 0) | delayed | (not quantized)
+    return (offload == 0) | (recipe_of(job) == "delayed") | (not quantized)
 
 
 PREDICATES = (

@@ -65,7 +65,12 @@ class Options(Observation):
     attention_kernel: Annotated[
         Literal["cudnn", "fa2", "fa3"],
         Doc("of fused attention: cuDNN's (on AMD's GPUs their own), or a FlashAttention"),
-        Open(),
+        Open(
+            (
+                ("fa2", "needs flash-attn installed"),
+                ("fa3", "needs FlashAttention 3 installed"),
+            )
+        ),
     ] = "cudnn"
     loss_kernel: Annotated[
         Literal["eager", "fused"] | None,
@@ -76,19 +81,27 @@ class Options(Observation):
         Doc(
             "what carries tokens to experts: NCCL, a token once for each expert, or once for each rank"
         ),
-        Open(),
+        Open(
+            (
+                ("deepep", "needs DeepEP installed"),
+                ("hybridep", "needs DeepEP's branch hybrid-ep installed"),
+            )
+        ),
     ] = "alltoall"
     moment_dtype: Annotated[
         Literal["fp32", "bf16"],
         Doc("ZeRO 1 with Adam: in which the optimizer keeps its moments"),
-        Open(),
+        Open((("bf16", "keeps moments in 16 bits"),)),
         Decides(),
     ] = "fp32"
     fp8_recipe: Annotated[
-        Literal["delayed", "tensorwise", "blockwise"],
-        Doc("how products in fp8 are scaled: by past maxima, by each tensor's, by blocks of it"),
+        Literal["delayed", "tensorwise", "blockwise"] | None,
+        Doc(
+            "how products in fp8 are scaled: by past maxima, by each tensor's, by blocks of it; unless given "
+            "tensorwise from Hopper on (blockwise on it with latent attention and experts), else delayed"
+        ),
         Decides(),
-    ] = "delayed"
+    ] = None
     fp8_params: Annotated[
         bool,
         Doc("ZeRO 1 in fp8 or mxfp8: weights are kept as their products read them"),
@@ -97,12 +110,12 @@ class Options(Observation):
     cuda_graph: Annotated[
         bool,
         Doc("forward and backward pass of a step are one CUDA graph; no checks for NaN then"),
-        Open(),
+        Open((("true", "gives up checks for NaN"),)),
     ] = False
     grad_dtype: Annotated[
         Literal["fp32", "bf16"],
         Doc("in which gradients are added up and reduced"),
-        Open(),
+        Open((("bf16", "adds gradients up in 16 bits"),)),
         Decides(),
     ] = "fp32"
     sequence_parallel: Annotated[

@@ -8,6 +8,7 @@ from ...compiler.model import parameters
 from ...dsl.job import Job
 from ..capability import capability
 from .options import options_of
+from .transformer_engine import recipe_of
 
 #: Precisions whose weights may be kept quantized.
 KEPT = ("fp8", "mxfp8")
@@ -25,7 +26,7 @@ def copies_bytes(job: Job) -> float:
     Scales of single tensors need no transposed copy where products take any layout (pytorch/utils.py:658);
     those of blocks are for one direction.
     """
-    precision, recipe = job.train.precision, options_of(job).fp8_recipe
+    precision, recipe = job.train.precision, recipe_of(job)
     if precision == "fp8":
         arch = capability(job)
         any_layout = recipe != "blockwise" and (100 <= arch < 120 or arch >= 130)

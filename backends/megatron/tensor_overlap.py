@@ -6,6 +6,7 @@ from ...compiler.rules.candidate_degrees import gpu_divisors
 from ...dsl.job import Job
 from .options import options_of
 from .rules import sequence_parallel
+from .transformer_engine import recipe_of
 
 
 def fast_degrees(job: Job) -> tuple[int, ...]:
@@ -26,7 +27,7 @@ def _runs(job: Job) -> bool:
     of bf16 or of fp8 (pytorch/module/base.py, initialize_ub), of one length of sequence, and in no graph.
     """
     options, train, cluster = options_of(job), job.train, job.cluster
-    tensors = train.precision == "fp8" and options.fp8_recipe != "blockwise"
+    tensors = recipe_of(job) in ("delayed", "tensorwise")
     switched = cluster.gpu.switch_sums > 0 and not cluster.nvlink_mesh
     plain = not (job.model.moe or job.model.mla or options.sft or options.cuda_graph)
     divided = all(sequence_parallel(job, tp) for tp in fast_degrees(job) if tp > 1)

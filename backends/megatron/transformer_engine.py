@@ -34,7 +34,23 @@ def recipe_of(job: Job) -> str | None:
     """The recipe of the job's fp8 products; None where they are not in fp8."""
     if job.train.precision == "mxfp8":
         return "mxfp8"
-    return options_of(job).fp8_recipe if job.train.precision == "fp8" else None
+    if job.train.precision != "fp8":
+        return None
+    return options_of(job).fp8_recipe or _usual_recipe(job)
+
+
+def _usual_recipe(job: Job) -> str:
+    """What Megatron-Bridge takes (067f987d, scripts/performance/dump_perf_configs.py): from Hopper on fp8_cs,
+    each tensor's own maximum; on H100 fp8_sc, blocks, for DeepSeek-V3 and Kimi K2. It has none for others.
+    """
+    if not _since_hopper(job):
+        return "delayed"
+    blocks = capability(job) == HOPPER and job.model.mla and job.model.moe
+    return "blockwise" if blocks else "tensorwise"
+
+
+def _since_hopper(job: Job) -> bool:
+    return job.cluster.gpu.vendor == "nvidia" and capability(job) >= HOPPER
 
 
 def attention_problems(job: Job) -> Iterator[str]:
@@ -79,12 +95,11 @@ def _fits(kernel: str, queries: int, values: int) -> bool:
 def recipe_problems(job: Job) -> Iterator[str]:
     """Why the job cannot scale its products by the recipe that it names."""
     recipe, precision = options_of(job).fp8_recipe, job.train.precision
-    if recipe == "delayed":
+    if recipe in (None, "delayed"):
         return
     if precision != "fp8":
         yield f"`fp8_recipe = {recipe}` with precision {precision}, which has no such products"
-    hopper = job.cluster.gpu.vendor == "nvidia" and capability(job) >= HOPPER
-    if recipe == "blockwise" and not hopper:
+    if recipe == "blockwise" and not _since_hopper(job):
         # pytorch/quantization.py:180; with MXFP8 blocks of 32 Blackwell has its own.
         gpu = f"{refusals.gpu_name(job)} is {job.cluster.gpu.arch}"
         yield f"`fp8_recipe = blockwise` needs compute capability 9.0, and {gpu}"

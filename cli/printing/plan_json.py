@@ -71,6 +71,7 @@ def plan_json(plan: Plan) -> JsonObject:
         "runners_up": [_summary(estimate) for estimate in plan.runners_up],
         "warnings": warnings_json(cautions(plan.job, plan.target)),
         **_settings(plan),
+        **_worthwhile(plan),
         **_fewer(plan),
         **_checkpoints(plan),
     }
@@ -105,6 +106,20 @@ def _settings(plan: Plan) -> JsonObject:
         for each in plan.other_settings
     ]
     return {"settings": dict(plan.settings), "other_settings": others}
+
+
+def _worthwhile(plan: Plan) -> JsonObject:
+    """Settings that would make the layout much faster; nothing where there are none."""
+    found = [
+        {
+            "setting": ".".join(each.path),
+            "value": each.value,
+            "gain": significant(each.gain),
+            "needs": each.needs,
+        }
+        for each in plan.worthwhile
+    ]
+    return {"worthwhile": found} if found else {}
 
 
 def _fewer(plan: Plan) -> JsonObject:

@@ -18,6 +18,7 @@ from .advice_text import advice_lines
 from .checkpoints_text import checkpoint_lines
 from .choice_text import choice_text, expected_lines
 from .fewer_text import fewer_lines
+from .settings_text import worthwhile_lines
 from .straddling_text import straddling_lines
 from .words.layouts import layout_parts, layout_text
 from .words.numbers import counted, duration, mfu, number, of_peak, risk, seconds, short
@@ -45,6 +46,7 @@ def plans_text(planned: Planned) -> Text:
         lines += [*advice, ""]
     lines += estimate_lines(best.job, best.target, best.estimate)
     lines += choice_text(best)
+    lines += worthwhile_lines(best)
     lines += fewer_lines(best)
     text = Text("\n".join(lines))
     text.highlight_regex(r"\A\S+", "bold")

@@ -164,8 +164,10 @@ def _attention(config: LaunchConfig) -> str | None:
 
 
 def _recipe(config: LaunchConfig) -> str | None:
-    """mxfp8 is a precision of the language."""
-    return text_of(config.option("--fp8-recipe")) if config.given(*spelling.FP8) else None
+    """Megatron-LM's own default where the launch names none; mxfp8 is a precision of the language."""
+    if not config.given(*spelling.FP8):
+        return None
+    return text_of(config.option("--fp8-recipe")) or "delayed"
 
 
 def _profile(config: LaunchConfig) -> Values:

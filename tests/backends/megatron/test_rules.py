@@ -109,7 +109,7 @@ RULES = {
         {"recompute": 1},
     ),
     "fine-nothing": (
-        job_of(MOE, precision="fp8"),
+        job_of(MOE, options=Options(fp8_recipe="delayed"), precision="fp8"),
         {"recompute": 0},
         {"recompute": 3},
     ),

@@ -11,10 +11,12 @@ from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
 from parc.backends.megatron.read import READER
 from parc.backends.megatron.stack import SAID_AS
+from parc.backends.megatron.transformer_engine import recipe_of
 from parc.compiler import estimate
 from parc.compiler.plan import Layout
 from parc.dsl.diagnostics import Diagnostic
 from parc.dsl.hardware import Gpu
+from parc.dsl.model import Model
 from parc.dsl.settings import Data
 from parc.lint.unexpressed import unexpressed
 from tests.support.megatron_plans import DENSE, MOE, plan_of, with_model
@@ -234,12 +236,46 @@ def test_what_goes_together_is_taken(settings: dict[str, Any], more: dict[str, A
 
 
 def test_ada_has_no_scales_of_blocks() -> None:
-    ada = H100.model_copy(update={"name": "l40s", "arch": "sm89"})
-    (said,) = problems(RECIPE, precision="fp8", gpu=ada)
+    (said,) = problems(RECIPE, precision="fp8", gpu=ADA)
     assert "compute capability 9.0, and l40s is sm89" in said.message
 
 
-@pytest.mark.parametrize("recipe", ["tensorwise", "blockwise"])
+ADA = H100.model_copy(update={"name": "l40s", "arch": "sm89"})
+
+
+@pytest.mark.parametrize(
+    ("gpu", "model", "recipe"),
+    [
+        (H100, DENSE, "tensorwise"),
+        (H100, MOE, "tensorwise"),
+        (H100, DEEPSEEK_V3, "blockwise"),
+        (B200, DEEPSEEK_V3, "tensorwise"),
+        (ADA, DENSE, "delayed"),
+        (MI300X, DENSE, "delayed"),
+    ],
+)
+def test_a_job_in_fp8_has_its_gpus_recipe_unless_it_says_one(
+    gpu: Gpu, model: Model, recipe: str
+) -> None:
+    job = plan_of(model, LAYOUT, gpu=gpu, precision="fp8").job
+    assert recipe_of(job) == recipe
+    for said in ("delayed", "tensorwise"):
+        assert recipe_of(plan_of(model, options=Options(fp8_recipe=said), precision="fp8").job) == said  # type: ignore[arg-type]
+    assert recipe_of(plan_of(model, LAYOUT, gpu=gpu, precision="bf16").job) is None
+    assert recipe_of(plan_of(model, LAYOUT, gpu=gpu, precision="mxfp8").job) == "mxfp8"
+
+
+def test_a_script_that_names_no_recipe_has_megatrons_own() -> None:
+    plan = plan_of(layout=LAYOUT, precision="fp8")
+    files = {
+        name: text.replace("--fp8-recipe tensorwise", "")
+        for name, text in BACKEND.emit(plan).items()
+    }
+    (config,) = read_jobs(files)
+    assert not config.given("--fp8-recipe") and READER.options(config)["fp8_recipe"] == "delayed"
+
+
+@pytest.mark.parametrize("recipe", ["delayed", "tensorwise", "blockwise"])
 def test_recipes_are_written_and_read(recipe: Any) -> None:
     plan = plan_of(layout=LAYOUT, options=Options(fp8_recipe=recipe), precision="fp8")
     (config,) = read_jobs(BACKEND.emit(plan))

@@ -22,6 +22,7 @@ from tests.support.megatron_plans import DENSE, MOE
 DEEPSEEK = sample_plans.DEEPSEEK_V3
 LATENT = ("attention_norm", "up_projections")
 EXPERTS = ("expert_norm", "expert_activation")
+DELAYED = Options(fp8_recipe="delayed")
 
 
 def case_of(model: Model, options: Options | None = None, **train: Any) -> Case:
@@ -42,9 +43,9 @@ def case_of(model: Model, options: Options | None = None, **train: Any) -> Case:
         (case_of(DENSE), ()),
         (case_of(MOE), EXPERTS),
         (case_of(DEEPSEEK), (*LATENT, "dense_ffn", *EXPERTS)),
-        (case_of(MOE, precision="fp8"), ()),
-        (case_of(DEEPSEEK, precision="fp8"), ("up_projections", "dense_ffn")),
-        (case_of(MOE, Options(fp8_recipe="tensorwise"), precision="fp8"), EXPERTS),
+        (case_of(MOE, DELAYED, precision="fp8"), ()),
+        (case_of(DEEPSEEK, DELAYED, precision="fp8"), ("up_projections", "dense_ffn")),
+        (case_of(MOE, precision="fp8"), EXPERTS),
         (case_of(MOE, Options(version="0.15"), precision="nvfp4"), ()),
         (case_of(MOE, Options(version="0.16"), precision="nvfp4"), EXPERTS),
     ],
