@@ -260,7 +260,9 @@ def test_a_job_in_fp8_has_its_gpus_recipe_unless_it_says_one(
     job = plan_of(model, LAYOUT, gpu=gpu, precision="fp8").job
     assert recipe_of(job) == recipe
     for said in ("delayed", "tensorwise"):
-        assert recipe_of(plan_of(model, options=Options(fp8_recipe=said), precision="fp8").job) == said  # type: ignore[arg-type]
+        assert (
+            recipe_of(plan_of(model, options=Options(fp8_recipe=said), precision="fp8").job) == said
+        )
     assert recipe_of(plan_of(model, LAYOUT, gpu=gpu, precision="bf16").job) is None
     assert recipe_of(plan_of(model, LAYOUT, gpu=gpu, precision="mxfp8").job) == "mxfp8"
 
