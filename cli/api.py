@@ -138,8 +138,12 @@ class Planned:
         return [*complaints, *self.warnings()]
 
     def warnings(self) -> list[Diagnostic]:
-        """What the targets with a plan train otherwise than a reader of the job may think."""
-        return [each for plan in self.plans for each in _warnings(plan)]
+        """What the targets with a plan train otherwise than a reader of the job may think, and on which of
+        them it hardly trains."""
+        from .slow_targets import slow_targets
+
+        own = [each for plan in self.plans for each in _warnings(plan)]
+        return [*own, *slow_targets(self.plans)]
 
 
 def _warnings(plan: Plan) -> Iterator[Diagnostic]:

@@ -1,5 +1,5 @@
-"""The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, and PAR168 to PAR189. A
-code is never reused."""
+"""The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, PAR168 to PAR189, and
+PAR710. A code is never reused."""
 
 NO_EXTRA = "PAR061"
 UNWRITABLE = "PAR090"
@@ -38,6 +38,7 @@ NO_STAGE = "PAR186"
 TRACE_LONG = "PAR189"
 LEFT_OVER = "PAR083"
 OTHER_SCRIPT = "PAR188"
+SLOW_TARGET = "PAR710"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -93,4 +94,8 @@ CODES: dict[str, tuple[str, str]] = {
     OTHER_SCRIPT: ("other-script", "a page of plans carries a script that cannot be checked here"),
     TRACE_LONG: ("trace-long", "a trace would have more events than viewers show well"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
+    SLOW_TARGET: (
+        "slow-target",
+        "a target's plan is much slower than another's, or computes little",
+    ),
 }
