@@ -43,4 +43,4 @@ def run_folder(plan: Plan) -> str | None:
     """The path of the run's folder in the container; None where nothing is mounted that outlives it."""
     launch = settings(plan.job)
     top = launch.runs or (volume(launch.volumes[0])[1] if launch.volumes else None)
-    return None if top is None else f"{top.rstrip('/')}/{name(plan)}"
+    return None if top is None else f"{top.rstrip('/')}/{plan.run.folder}"

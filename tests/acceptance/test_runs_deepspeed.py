@@ -20,7 +20,7 @@ from tests.acceptance.support.smoke_runs import LIMIT_SECONDS, extensions
 STEPS, VOCABULARY = 30, 256
 JOB = """
 model tiny {{ layers = 2; hidden = 64; heads = 4; ffn = 128; vocab = 256 }}
-cluster pair from std.dgx_h100 {{ nodes = 1; gpus_per_node = 2; cpu_cores = 2 }}
+cluster one from std.dgx_h100 {{ nodes = 1; gpus_per_node = 1; cpu_cores = 2 }}
 train {{ seq_len = 64; global_batch = 16; warmup = 0; learning_rate = {rate}; schedule = constant }}
 stage main {{ steps = 30 }}
 stage long {{ steps = 3; seq_len = 128; global_batch = 8 }}
