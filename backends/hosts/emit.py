@@ -26,6 +26,7 @@ def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[st
         "path": path,
         "provenance": provenance(plan),
         "entry": entry,
+        "run_folder": f"runs/{plan.run.folder}",
         "nodes": plan.layout.nodes,
         "nodes_text": nodes_text(plan.layout.nodes),
         "hostfile": launch.hostfile,

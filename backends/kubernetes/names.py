@@ -39,8 +39,8 @@ def volume(text: str) -> tuple[str, str]:
     return source, path
 
 
-def run_folder(plan: Plan) -> str | None:
-    """The path of the run's folder in the container; None where nothing is mounted that outlives it."""
-    launch = settings(plan.job)
+def runs_folder(job: Job) -> str | None:
+    """Where the folders of runs are in a container; None where nothing is mounted that outlives it."""
+    launch = settings(job)
     top = launch.runs or (volume(launch.volumes[0])[1] if launch.volumes else None)
-    return None if top is None else f"{top.rstrip('/')}/{plan.run.folder}"
+    return top and top.rstrip("/")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 from ...compiler.plan import Plan
-from .names import FILES, name, run_folder, settings, volume
+from .names import FILES, name, runs_folder, settings, volume
 
 Object = dict[str, object]
 
@@ -53,8 +53,8 @@ def unexpanded(text: str) -> str:
 
 def environment(plan: Plan, given: Mapping[str, str]) -> list[Object]:
     """Variables of the container: those given, and where the run's folder is."""
-    folder = run_folder(plan)
-    found = {**given, **({"RUN_DIR": folder} if folder else {})}
+    folder = runs_folder(plan.job)
+    found = {**given, **({"RUN_DIR": f"{folder}/{plan.run.folder}"} if folder else {})}
     return [{"name": key, "value": unexpanded(value)} for key, value in found.items()]
 
 
@@ -103,7 +103,7 @@ def container(plan: Plan, role: str) -> Object:
     """The container without its command, image and variables, which a TrainJob says elsewhere."""
     launch = settings(plan.job)
     found: Object = {"name": role}
-    if folder := run_folder(plan):  # what a path of the job is relative to
+    if folder := runs_folder(plan.job):  # what a path of the job is relative to
         found["workingDir"] = folder
     if launch.secrets:
         found["envFrom"] = [{"secretRef": {"name": secret}} for secret in launch.secrets]

@@ -7,7 +7,7 @@ from ...compiler.plan import Plan
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from ..languages import sbatch
-from .names import LABEL, LONGEST_JOB, name, run_folder, settings, volume
+from .names import LABEL, LONGEST_JOB, name, runs_folder, settings, volume
 
 NAME = "PAR626"
 SIZE = "PAR627"
@@ -47,7 +47,7 @@ def problems(plan: Plan, files: Mapping[str, str]) -> list[Diagnostic]:
 
 def warnings(plan: Plan) -> Iterator[Diagnostic]:
     """A run that saves where nothing outlives its pods."""
-    if plan.job.saves(plan.target) and run_folder(plan) is None:
+    if plan.job.saves(plan.target) and runs_folder(plan.job) is None:
         message = "no volume is mounted: checkpoints end with their pod"
         help = '`volumes = ["CLAIM:/runs"]`, a claim that all pods can write'
         span = plan.job.span("launch")

@@ -90,12 +90,12 @@ def wait_for(*paths: Path) -> None:
 def test_each_host_is_told_its_place(tmp_path: Path) -> None:
     plan = plan_of(setup=("export READY=yes",))
     ends = "one:1:0 two:1:0"
-    done = start(plan, tmp_path, "--steps=3", "a  b", ENDS=ends, RUN_DIR="/runs/x y")
+    done = start(plan, tmp_path, "--steps=3", "a  b", ENDS=ends, RUN_DIR="x y")
     assert done.wait(60) == 0, done.communicate()[1]
     for rank, host in enumerate(("one", "two")):
-        line = f"2|{rank}|one|29500|/runs/x y|yes|{tmp_path}|--steps=3|a  b\n"
+        line = f"2|{rank}|one|29500|{tmp_path}/x y|yes|{tmp_path}|--steps=3|a  b\n"
         assert (tmp_path / f"starts-{host}").read_text() == line
-        assert (tmp_path / "logs" / f"{host}.log").read_text() == f"hello from {host}\n"
+        assert (tmp_path / "x y" / "logs" / f"{host}.log").read_text() == f"hello from {host}\n"
     assert not (tmp_path / "starts-three").exists()
 
 

@@ -346,7 +346,7 @@ def test_checkpoints_without_a_volume_are_told() -> None:
         ][0]["env"]
         if each["name"] == "RUN_DIR"
     )
-    assert env.startswith("/x/runs/")
+    assert env == f"/x/runs/{plan_of().run.folder}"
 
 
 def test_names_are_those_that_kubernetes_takes() -> None:
