@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..dsl.diagnostics import Diagnostic
     from ..reading.facts import LaunchConfig, Value
     from .reader import Reader
+    from .resume import Resume
     from .smoke_run import SmokeRun
     from .stack_facts import Stack
 
@@ -34,7 +35,7 @@ def when_called(module: str, name: str) -> Callable[..., Any]:
 @dataclass(frozen=True)
 class Backend:
     """Everything that parc knows of a framework: what its `package` declares in `target.py`, `stack.py`,
-    `smoke.py` and `read/`, each loaded when it is asked for.
+    `smoke.py`, `resume.py` and `read/`, each loaded when it is asked for.
 
     `emit(plan)` gives file texts by path below the output folder and raises `JobError` for what the framework
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. With the
@@ -75,6 +76,12 @@ class Backend:
         """Trains a small job on this machine."""
         smoke: SmokeRun = import_module(f"{self.package}.smoke").SMOKE
         return smoke
+
+    @property
+    def resume(self) -> Resume:
+        """What becomes of a checkpoint when the layout changes."""
+        resume: Resume = import_module(f"{self.package}.resume").RESUME
+        return resume
 
     @property
     def reader(self) -> Reader:

@@ -1,5 +1,5 @@
-"""The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, PAR168 to PAR189, and
-PAR710. A code is never reused."""
+"""The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, PAR158, PAR159,
+PAR168 to PAR189, and PAR710. A code is never reused."""
 
 NO_EXTRA = "PAR061"
 UNWRITABLE = "PAR090"
@@ -39,6 +39,8 @@ TRACE_LONG = "PAR189"
 LEFT_OVER = "PAR083"
 OTHER_SCRIPT = "PAR188"
 SLOW_TARGET = "PAR710"
+NOT_RESUMED = "PAR158"
+NO_RUN = "PAR159"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -93,6 +95,8 @@ CODES: dict[str, tuple[str, str]] = {
     LEFT_OVER: ("left-over", "what a killed run has left, or somebody has called like it"),
     OTHER_SCRIPT: ("other-script", "a page of plans carries a script that cannot be checked here"),
     TRACE_LONG: ("trace-long", "a trace would have more events than viewers show well"),
+    NOT_RESUMED: ("not-resumed", "a new layout does not resume the checkpoints of the one before"),
+    NO_RUN: ("no-run", "files or a folder are of no run whose checkpoints parc knows"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
     SLOW_TARGET: (
         "slow-target",

@@ -67,7 +67,7 @@ def subjects(paths: Sequence[str], asked: Asked) -> list[Subject]:
             if _is_job(path):
                 found[path], job = _of_job(path, asked)
                 priced_on = priced_on or job
-            elif (plan := _plan_of(path)) is not None:
+            elif (plan := plan_file(path)) is not None:
                 found[path] = _of_plan(path, plan, asked)
             else:
                 found[path] = _of_launch(path, asked, priced_on)
@@ -103,7 +103,7 @@ def subject_of(job: Job, name: str, target: str | None = None) -> Subject:
     return Subject(name, "job", plan.target, priced, settings, peak=peak_json(plan.job))
 
 
-def _plan_of(path: str) -> Path | None:
+def plan_file(path: str) -> Path | None:
     """The plan that a path names: a file of that name, or one in a folder."""
     place = Path(path)
     if place.name == MANIFEST:
@@ -112,16 +112,16 @@ def _plan_of(path: str) -> Path | None:
 
 
 def _of_plan(path: str, file: Path, asked: Asked) -> Subject:
-    plans, peak = _plans(file)
+    plans, peak = plans_in(file)
     chosen = asked.target or next(iter(plans))
     if chosen not in plans:
         help_text = f"it has {', '.join(plans)}"
         raise JobError([_no_plan(file, f"has no plan for `{chosen}`", help_text)])
-    settings = _settings_below(chosen, _files_of(file.parent, chosen))
+    settings = _settings_below(chosen, files_of(file.parent, chosen))
     return Subject(path, "plan", chosen, plans[chosen], settings, peak=peak)
 
 
-def _files_of(path: Path, target: str) -> dict[str, str]:
+def files_of(path: Path, target: str) -> dict[str, str]:
     """The launch files of a target beside a plan, whatever target the plan names: plain files below its
     folder, through no link."""
     from .writing.folder import folder_at
@@ -135,7 +135,7 @@ def _files_of(path: Path, target: str) -> dict[str, str]:
     return texts
 
 
-def _plans(file: Path) -> tuple[dict[str, JsonObject], JsonObject | None]:
+def plans_in(file: Path) -> tuple[dict[str, JsonObject], JsonObject | None]:
     """The plans of a `plan.json` by target, the best first, and the peak that their MFU is of, None where the
     file does not tell. Raises JobError where it is none."""
     try:

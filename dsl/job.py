@@ -115,6 +115,9 @@ class Train(Frozen):
     async_checkpoints: Annotated[bool, Doc("training goes on while a checkpoint is written")] = (
         False
     )
+    elastic: Annotated[
+        bool, Doc("checkpoints, and starts, that go on under another layout (docs/resume.md)")
+    ] = False
     collective_timeout: Annotated[
         Seconds | None,
         Doc("after which a hanging collective ends the job; the framework's unless given"),

@@ -318,6 +318,19 @@ SHARDING = (
         stricter="Megatron-FSDP loads its own checkpoint format, and parc's conversion writes torch_dist",
     ),
     Predicate(
+        "PAR453",
+        "fsdp-elastic",
+        "Megatron-FSDP (zero 2 and 3) where checkpoints are to go on under another layout",
+        ("zero",),
+        lambda job, zero: (zero < 2) | (not job.train.elastic),
+        lambda job, zero: (
+            f"zero {zero} is Megatron-FSDP, whose checkpoints (fsdp_dtensor) no other layout of an elastic "
+            "job could read"
+        ),
+        f"{COMMIT} megatron/training/checkpointing.py, _get_checkpoint_format",
+        stricter="Megatron-FSDP saves a format of its own, and an elastic job keeps torch_dist at every size",
+    ),
+    Predicate(
         "PAR309",
         "optimizer-zero",
         "zero above 0 with an optimizer other than adam",

@@ -12,7 +12,7 @@ TASKS = {
     "understand a plan": ("explain", "estimate", "compare", "report", "trace", "serve", "sweep"),
     "launch files that exist": ("lint", "import_"),
     "job files": ("check", "fmt", "lsp"),
-    "run, measure, plan better": ("smoke", "measure", "trials", "calibrate"),
+    "run, measure, plan better": ("smoke", "reshape", "measure", "trials", "calibrate"),
     "look up": ("std", "rules", "completion"),
 }
 COMMANDS = tuple(name for names in TASKS.values() for name in names)

@@ -148,6 +148,7 @@ def _compile(
     from ..api import emit, plan_targets, stages_of
     from ..earlier_page import EarlierPage
     from ..own_files import doubtful
+    from ..resuming import broken_resumes
     from ..writing.output_folder import MANIFEST, readable
 
     Thread(target=load, daemon=True).start()
@@ -163,6 +164,7 @@ def _compile(
         if not planned.plans:
             continue
         part = _part(job, len(jobs) > 1)
+        print_diagnostics(broken_resumes(output / part, planned.plans, emitted.files))
         earlier = readable(output / part, (MANIFEST, PAGE))
         page = EarlierPage(output / part / PAGE, writes)
         files = output_files(planned, emitted, report, earlier, page)

@@ -56,6 +56,16 @@ def test_compile(script: Path, job: Path) -> None:
     assert_plan_is_back(plan, files)
 
 
+def test_reshape(script: Path, job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, other = str(script.parent.parent), job.parent / "other.par"
+    other.write_text(JOB.replace("tp == 2", "tp == 4"))
+    assert main(["reshape", out, str(job)]) == 0
+    assert main(["reshape", out, str(other)]) == 1
+    assert "tp is not what it was" in capsys.readouterr().out
+    assert main(["compile", str(other), "-o", out]) == 0
+    assert "PAR158" in capsys.readouterr().err
+
+
 def test_lint(script: Path, job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(script), "--framework-version", "toy=1.0"]) == 0
     capsys.readouterr()

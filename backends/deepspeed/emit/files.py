@@ -46,7 +46,29 @@ def emit(plan: Plan) -> dict[str, str]:
         f"deepspeed/{FILE}": run_json(plan),
         "deepspeed/model.json": json.document(model_json(plan)),
         "deepspeed/train.py": render_python("deepspeed/train.py.j2", _train_values(plan)),
+        **_universal(plan),
     }
+
+
+def elastic(plan: Plan) -> bool:
+    """Whether starts go on from checkpoints of other layouts."""
+    return plan.job.train.elastic and options_of(plan.job).save is not None
+
+
+def _universal(plan: Plan) -> dict[str, str]:
+    if not elastic(plan):
+        return {}
+    layout = plan.layout
+    values = {
+        "provenance": provenance(plan),
+        "version": releases("deepspeed")[options_of(plan.job).version],
+        "ranks": layout.dp * layout.cp if layout.zero else 0,
+        "parts": layout.pp * layout.tp,
+        "piped": layout.pp > 1,
+        "zero": layout.zero,
+    }
+    path = "deepspeed/universal.py"
+    return {path: render_python(f"{path}.j2", values)}
 
 
 def facts(plan: Plan) -> dict[str, Value]:
@@ -75,6 +97,7 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         **launch_data(job),
         "weights": job.train.weights,
         "save": options.save,
+        "elastic": elastic(plan),
         "save_interval": plan.checkpoint_interval,
         "tensorboard": options.tensorboard,
         "profile": options.profiled,
@@ -179,6 +202,7 @@ def _run_values(plan: Plan) -> dict[str, Any]:
         "follows": job.previous is not None,
         "checkpoint_interval": plan.checkpoint_interval,
         "keep": plan.checkpoints.keep,
+        "elastic": elastic(plan),
         "timeout": train.collective_timeout and f"{train.collective_timeout:g}",
         "log_interval": options.log_interval,
         "tensorboard": options.tensorboard is not None,

@@ -7,6 +7,7 @@ from ....dsl.job import Train
 from ....dsl.model import Model
 from ....reading.facts import LaunchConfig, text_of, texts_of
 from ...described import counts, known, rates
+from ..resume import ELASTIC_SWITCH
 
 _WARMUP = {"warmup": ("json", "scheduler.params.warmup_num_steps")}
 _STEPS = {
@@ -65,4 +66,5 @@ def train(config: LaunchConfig) -> dict[str, Any]:
     found |= {name: value for name, value in written.items() if name in Train.model_fields}
     optimizer = text_of(config.setting("json", "optimizer.type"))
     weights = text_of(config.option("--weights"))
+    found |= {"elastic": True} if config.given(ELASTIC_SWITCH) else {}
     return found | known(weights=weights, optimizer=_OPTIMIZERS.get(optimizer or ""))

@@ -13,7 +13,7 @@ _READ = """
     zero_optimization.offload_optimizer.device zero_optimization.offload_param.device
     --deepspeed --deepspeed-config --model --steps --save --save-interval --data --data-weight
     --valid-data --valid-data-weight --data-dtype --log-interval --eval-interval --eval-iters
-    --tensorboard --profile --weights tensorboard.output_path wandb.project
+    --tensorboard --profile --weights --elastic tensorboard.output_path wandb.project
     communication_data_type seq_parallel_communication_data_type zero_optimization.overlap_comm
     tensor_parallel.tp_overlap_comm
 """

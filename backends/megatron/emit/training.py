@@ -5,6 +5,7 @@ import math
 from ....compiler.plan import Plan
 from ..options import Options, option_name
 from ..releases import has
+from ..resume import RESHARDABLE
 from ..stack import WHOLE_STEP, fused_loss
 from ..transformer_engine import FORMATS, recipe_of
 from .flags import Flag, flag, switches, variable
@@ -124,10 +125,18 @@ def checkpoint_flags(plan: Plan) -> list[Flag]:
         variable("--load", "CHECKPOINT_DIR"),
         flag("--save-interval", plan.checkpoint_interval),
         flag("--ckpt-format", "fsdp_dtensor" if sharded else "torch_dist"),
+        *_reshardable(plan),
         *_retention(plan),
         *(_asynchronous(plan, sharded) if train.async_checkpoints else []),
         flag("--exit-signal-handler", why="SIGTERM saves, then stops"),
     ]
+
+
+def _reshardable(plan: Plan) -> list[Flag]:
+    """The distributed optimizer's state by weight, not by the buffers of the ranks that divide it. 0.14 has
+    no other form (core_v0.14.0 checkpointing.py:374)."""
+    wanted = plan.job.train.elastic and plan.layout.zero == 1 and has(plan.job, RESHARDABLE)
+    return [flag(RESHARDABLE, why="moments that any tp, pp and dp can load")] if wanted else []
 
 
 def _retention(plan: Plan) -> list[Flag]:

@@ -6,6 +6,7 @@ from ....dsl.batch_ramp import Stage, steps_until
 from ....reading.facts import LaunchConfig, number_of, text_of
 from ...described import counts, known, options, rate_of, rates
 from ..emit.schedule import DECAYS, STYLES
+from ..resume import RESHARDABLE
 from .ramp import Ramp, batch_ramp
 
 Values = dict[str, Any]
@@ -122,6 +123,7 @@ def _length(config: LaunchConfig, ramp: Ramp | None) -> Values:
 
 def _checkpoints(config: LaunchConfig, steps: int | None) -> Values:
     found: Values = {"async_checkpoints": True} if config.given("--async-save") else {}
+    found |= {"elastic": True} if config.given(RESHARDABLE) else {}
     retained = number_of(config.option("--save-retain-interval"))
     if retained is None:
         found |= {"keep_checkpoints": 0} if config.given("--save") else {}

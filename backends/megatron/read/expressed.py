@@ -67,6 +67,7 @@ _TARGET = """
 _WATCHED = """
     --load --ckpt-format --async-strategy --use-persistent-ckpt-worker --ckpt-fully-parallel-load
     --ckpt-assume-constant-structure --dist-ckpt-strictness --auto-detect-ckpt-format
+    --dist-ckpt-optim-fully-reshardable
     --exit-signal-handler --eval-global-batch-size --log-throughput --log-timers-to-tensorboard
     --log-params-norm --log-num-zeros-in-grad --log-memory-to-tensorboard
     --log-validation-ppl-to-tensorboard --log-world-size-to-tensorboard --log-batch-size-to-tensorboard

@@ -18,6 +18,7 @@ from .. import data
 from ..models import flavor
 from ..options import Options, options_of
 from ..releases import release
+from ..resume import POSITION
 from ..target import ENTRY, TARGET
 from .data_file import builds, data_file, needed, stands_in, untokenised
 from .environment import variables
@@ -43,6 +44,9 @@ def emit(plan: Plan) -> dict[str, str]:
     }
     if values["saves"]:
         shared[f"torchtitan/{STOP}"] = render_python(f"torchtitan/{STOP}.j2", values)
+    if values["elastic"]:
+        path = f"torchtitan/{POSITION}.py"
+        shared[path] = render_python(f"{path}.j2", values)
     if release(plan.job).python:
         return {FILE: python_job(plan, _summary(plan)), **shared}
     values |= {
@@ -94,6 +98,9 @@ def _run(plan: Plan) -> dict[str, object]:
     if options_of(plan.job).save:
         note = "saves before a run ends that is told to"
         imports.append(python.noted(python.code("import parc_stop"), note))
+    if elastic(plan):
+        note = "goes on in the data whatever dp was"
+        imports.append(python.noted(python.code(f"import {POSITION}"), note))
     profiled = options_of(plan.job).profiled is not None
     return {"imports": imports, "spec": spec, "profile": profiled}
 
@@ -106,6 +113,11 @@ def pipeline_repairs(plan: Plan) -> dict[str, bool]:
         "drops": piped and written.kept_outputs,
         "biased": piped and plan.job.model.router_bias_rate > 0,
     }
+
+
+def elastic(plan: Plan) -> bool:
+    """Whether the run goes on from checkpoints of other numbers of data-parallel ranks."""
+    return plan.job.train.elastic and options_of(plan.job).save
 
 
 def facts(plan: Plan) -> dict[str, Value]:
@@ -134,6 +146,7 @@ def _values(plan: Plan) -> dict[str, object]:
         "rendezvous": rendezvous(plan),
         "summary": _summary(plan),
         "flavor": flavor(job),
+        "elastic": elastic(plan),
     }
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from ....reading.facts import LaunchConfig, text_of
 from ...described import known, rate_of
+from ..resume import elastic
 from .stack import components
 
 Values = dict[str, Any]
@@ -41,4 +42,5 @@ def kernels(config: LaunchConfig, scope: str) -> Values:
 def checkpoints(config: LaunchConfig, scope: str) -> Values:
     mode = text_of(config.setting(scope, "checkpoint.async_mode"))
     timeout = rate_of(config.setting(scope, "comm.train_timeout_seconds"))
-    return known(async_checkpoints=True if mode == "async" else None, collective_timeout=timeout)
+    found = known(async_checkpoints=True if mode == "async" else None, collective_timeout=timeout)
+    return found | ({"elastic": True} if elastic(config) else {})

@@ -127,6 +127,18 @@ KINDS = {
     "what a signal to `parc smoke` leaves": Alike(
         ("test_smoke_leaves_nothing.py::test_after_a_signal[",)
     ),
+    "torchtitan in another layout": Alike(
+        ("test_torchtitan_resumes.py::test_it_goes_on_in_another_layout_as_if_it_had_not_changed[",)
+    ),
+    "DeepSpeed in another layout": Alike(
+        (
+            "test_deepspeed_resumes.py::test_it_goes_on_in_another_layout_as_if_it_had_not_changed[",
+            "test_deepspeed_resumes.py::test_stages_1_and_2_read_each_other_as_they_are",
+        )
+    ),
+    "DeepSpeed refuses another layout": Alike(
+        ("test_deepspeed_resumes.py::test_what_cannot_go_on_ends_before_the_first_step[",)
+    ),
     "traffic of DeepSpeed": Alike(
         ("test_traffic.py::test_gradients_and_weights_travel_as_priced[deepspeed",)
     ),

@@ -149,6 +149,7 @@ TRAIN: dict[str, Varied] = {
     "collective_timeout": Varied(("30 min", "90 s")),
     "async_checkpoints": Varied((True,), "megatron torchtitan"),
     "keep_checkpoints": Varied((2, 5), "deepspeed torchtitan"),
+    "elastic": Varied((True,)),
 }
 #: Settings of a launch beside the time, as the SLURM of these tests knows them.
 LAUNCH: dict[str, Varied] = {

@@ -118,6 +118,7 @@ RULES = {
         {"recompute": 2},
         {"recompute": 3},
     ),
+    "fsdp-elastic": (job_of(elastic=True), {"zero": 1}, {"zero": 2}),
     "fsdp-weights": (job_of(weights="/models/llama"), {"zero": 1}, {"zero": 3}),
     "fsdp-async": (
         job_of(options=Options(version="0.16"), async_checkpoints=True),

@@ -1,0 +1,223 @@
+"""Jobs, folders of `parc compile`, and launch files -> whether one resumes the other's checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parc.dsl.diagnostics import Diagnostic, JobError, Note
+
+from . import codes
+from .printing.plan_json import estimate_json
+from .subjects import MANIFEST, files_of, plan_file, plans_in
+
+if TYPE_CHECKING:
+    from parc.backends.resume import Saved, Verdict
+    from parc.compiler.plan import Plan
+    from parc.lint.facts.launched_job import LaunchedJob
+
+#: Sizes by which two sides train another model, as facts name them.
+SIZES = ("layers", "hidden", "heads", "experts")
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is saved or resumed, and the model's sizes as far as the files say them."""
+
+    saved: Saved
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How sides are read: the target of jobs and folders, their best unless named; overrides of jobs, and the
+    environment of scripts."""
+
+    target: str | None = None
+    overrides: Sequence[str] = ()
+    environment: Mapping[str, str] | None = None
+
+
+def verdict(old: str, new: str, asked: Asked) -> Verdict:
+    """Whether what `new` names resumes the checkpoints of what `old` names.
+
+    Raises JobError with the complaints about both.
+    """
+    sides: list[Side] = []
+    complaints: list[Diagnostic] = []
+    for path in (old, new):
+        try:
+            sides.append(_side(path, asked, sides[0].saved.framework if sides else None))
+        except JobError as error:
+            complaints += error.diagnostics
+    if complaints:
+        raise JobError(complaints)
+    return judged_sides(*sides)
+
+
+def judged_sides(old: Side, new: Side) -> Verdict:
+    from parc.backends import BACKENDS
+    from parc.backends.resume import Verdict, judged
+
+    if problem := _problem(old, new):
+        return Verdict(old.saved, new.saved, (), problem=problem)
+    return judged(old.saved, new.saved, BACKENDS[old.saved.framework].resume)
+
+
+def _problem(old: Side, new: Side) -> str:
+    """Why no change of layout is at hand: another framework, or another model."""
+    before, after = old.saved.framework, new.saved.framework
+    if before != after:
+        return f"{after} does not read checkpoints of {before}"
+    for name in SIZES:
+        if name in old.sizes and name in new.sizes and old.sizes[name] != new.sizes[name]:
+            return f"another model: {name} {old.sizes[name]}, then {new.sizes[name]}"
+    return ""
+
+
+def _side(path: str, asked: Asked, like: str | None) -> Side:
+    """One side; without a target that is asked for, `like` is taken where there is one of it."""
+    if path.endswith(".par"):
+        return _of_job(path, asked, like)
+    if (file := plan_file(path)) is not None:
+        plans, _ = plans_in(file)
+        target = _chosen(plans, asked.target, like, str(file))
+        return side_of_plan(path, target, plans[target], files_of(file.parent, target))
+    from .launched import one_launch
+
+    return _of_launch(path, one_launch([path], asked.environment or {}), {})
+
+
+def _chosen(plans: Mapping[str, object], asked: str | None, like: str | None, where: str) -> str:
+    if asked is not None and asked not in plans:
+        help_text = f"it has {', '.join(plans)}"
+        message = f"`{where}` has no plan for `{asked}`"
+        raise JobError([Diagnostic(codes.NO_PLAN, message, help=help_text)])
+    return asked or (like if like in plans else None) or next(iter(plans))
+
+
+def _of_job(path: str, asked: Asked, like: str | None) -> Side:
+    from parc.compiler.stages import refuse_stages
+
+    from .api import load, plan_targets
+
+    job = load(path, asked.overrides)
+    refuse_stages(job)
+    known = [spec.name for spec in job.targets]
+    wanted = asked.target or (like if like in known else None)
+    planned = plan_targets(job, [wanted] if wanted else None)
+    if not planned.plans:
+        raise JobError([complaint for _, complaint in planned.complaints])
+    return side_of(planned.plans[0], path)
+
+
+def side_of(plan: Plan, name: str) -> Side:
+    """The side of a plan that is at hand."""
+    from .api import Planned, emit
+
+    _, emitted = emit(Planned(plan.job, (plan,)))
+    return side_of_plan(name, plan.target, estimate_json(plan.estimate), emitted.files)
+
+
+def side_of_plan(name: str, target: str, plan: Mapping[str, Any], files: Mapping[str, str]) -> Side:
+    """The side of a plan as `plan.json` has it, and of its target's files."""
+    from parc.backends.launch_files import read_jobs
+    from parc.lint.facts.launched_job import LaunchedJob
+
+    own = {path: text for path, text in files.items() if path.startswith(f"{target}/")}
+    configs = [config for config in read_jobs(own) if config.framework == target]
+    if not configs:
+        message = f"`{name}` has no files of {target} that start training"
+        help_text = "`parc compile` writes them"
+        raise JobError([Diagnostic(codes.NO_RUN, message, help=help_text)])
+    layout = {key: value for key, value in plan["layout"].items() if type(value) is int}
+    layout["dp"] = layout.get("dp_replicate", 1) * layout.get("dp_shard", 1)
+    return _of_launch(name, LaunchedJob(configs[0]), layout)
+
+
+def _of_launch(name: str, launch: LaunchedJob, layout: Mapping[str, int]) -> Side:
+    """The side of launch files, whose facts are the layout where no plan is at hand."""
+    from parc.backends import BACKENDS
+    from parc.backends.release_check import written_release
+    from parc.backends.resume import Saved
+    from parc.lint.facts.release import dated
+
+    framework = launch.framework
+    if framework is None or framework not in BACKENDS:
+        message = f"`{name}` starts no framework whose checkpoints parc knows"
+        help_text = f"it knows those of {', '.join(BACKENDS)}"
+        raise JobError([Diagnostic(codes.NO_RUN, message, help=help_text)])
+    found = launch.release(framework).release if dated(framework) else None
+    release = found or written_release(launch.config, framework) or ""
+    resume = BACKENDS[framework].resume
+    saved = Saved(
+        name,
+        framework,
+        release,
+        layout or _degrees(launch),
+        resume.form(launch.config, release),
+        resume.draws(launch.config),
+    )
+    sizes = ((size, launch.number(size)) for size in SIZES)
+    return Side(saved, {size: number for size, number in sizes if number is not None})
+
+
+def _degrees(launch: LaunchedJob) -> dict[str, int]:
+    """The layout as launch files tell it, without what they leave open."""
+    from parc.backends.reader import Missing
+    from parc.backends.resume import CHANGES
+    from parc.lint.facts.known import Known
+
+    found = {}
+    for name in CHANGES:
+        try:
+            found[name] = Known(launch).column(name)
+        except Missing:
+            continue
+    return found
+
+
+def broken_resumes(
+    earlier: Path, plans: Iterable[Plan], emitted: Mapping[str, str]
+) -> list[Diagnostic]:
+    """A warning for each target whose files in the folder `earlier` would save checkpoints that the new ones
+    do not resume; none where another model or another target was there, or no plan."""
+    if not (earlier / MANIFEST).is_file():
+        return []
+    try:
+        before, _ = plans_in(earlier / MANIFEST)
+    except JobError:
+        return []
+    found: list[Diagnostic] = []
+    for plan in plans:
+        if plan.target not in before or not plan.job.saves(plan.target):
+            continue
+        with suppress(JobError):
+            name, old = str(earlier), before[plan.target]
+            old_side = side_of_plan(name, plan.target, old, files_of(earlier, plan.target))
+            new_side = side_of_plan(name, plan.target, estimate_json(plan.estimate), emitted)
+            found += _warned(judged_sides(old_side, new_side), plan)
+    return found
+
+
+def _warned(verdict: Verdict, plan: Plan) -> Iterator[Diagnostic]:
+    """Layouts of one model, of which the second one does not go on where the first one saved."""
+    stopped = [change for change in verdict.changes if change.row is None or change.row.stops]
+    if verdict.problem or not stopped:
+        return
+    named = ", ".join(f"{change.name} {change.old} → {change.new}" for change in stopped)
+    cures = [f"{cure.text}: {cure.why}" for cure in verdict.cures]
+    before = verdict.old.name
+    yield Diagnostic(
+        codes.NOT_RESUMED,
+        f"{plan.target}: a run of `{before}` would not go on in this layout ({named})",
+        plan.job.span("target", plan.target),
+        notes=tuple(Note(change.row.stops) for change in stopped[:1] if change.row),
+        help="; or ".join(
+            cures[:1] + [f"`parc reshape` of a copy of `{before}` and the job tells all"]
+        ),
+        severity="warning",
+    )
