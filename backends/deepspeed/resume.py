@@ -58,8 +58,8 @@ _CURES = (
         "command",
         f"{_CONVERT} --input_folder <save>/<tag> --output_folder <save>/<tag>_universal "
         "--inject_missing_state",
-        'then one start with `"checkpoint": {"load_universal": true}` in ds_config.json; of ZeRO 3 '
-        "norms decay as matrices do then, which an elastic job mends",
+        'then one start with `"checkpoint": {"load_universal": true}` in ds_config.json; with ZeRO 3 '
+        "all parameters decay alike then, which an elastic job mends",
     ),
 )
 _KEEP_THIRD = Cure(
