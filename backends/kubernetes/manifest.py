@@ -40,7 +40,7 @@ def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[st
         f"  kubectl create -f {path}",
     ]
     objects = [*_group(plan), *OPERATORS[launch.operator](plan, entry), _files(plan, own)]
-    return {path: yaml.documents(objects, remarks)}
+    return {path: str(yaml.documents(objects, remarks))}
 
 
 def _files(plan: Plan, own: Mapping[str, str]) -> Object:

@@ -23,7 +23,7 @@ _OPERATORS = {"JobSet": "jobset", "TrainJob": "trainjob", "PyTorchJob": "pytorch
 
 def read(files: Mapping[str, str]) -> LaunchConfig:
     """The facts of manifests: pods and their GPUs, how long they may save, how often they are started."""
-    found = [fact for path, text in files.items() for fact in _facts(path, str(text))]
+    found = [fact for path, text in files.items() for fact in _facts(path, text)]
     return LaunchConfig("kubernetes", tuple({fact.name: fact for fact in found}.values()), ())
 
 

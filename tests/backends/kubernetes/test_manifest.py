@@ -19,6 +19,7 @@ import yaml
 from parc.backends import BACKENDS
 from parc.backends.kubernetes import LAUNCHER, problems
 from parc.backends.kubernetes.pod import unexpanded
+from parc.backends.launch_files import read_jobs
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.diagnostics import JobError
 from parc.dsl.launchers import Kubernetes
@@ -96,6 +97,15 @@ def test_every_field_is_one_of_the_operators(seed: int) -> None:
     for each in objects(plan):
         assert list(faults(each, SCHEMAS[each["kind"]], SCHEMAS)) == []
     assert LAUNCHER.read(manifest(plan)).values() == LAUNCHER.facts(plan)
+
+
+@every_operator
+def test_lint_reads_the_manifest_among_the_files(operator: str) -> None:
+    plan = plan_of(operator=operator)
+    jobs = read_jobs({**files_of(plan), **manifest(plan)})
+    (pods,) = (job for job in jobs if job.kind.startswith("kubernetes"))
+    assert (pods.values()["pods"], pods.values()["gpus_per_pod"]) == (2, 8)
+    assert not any(each.missing for each in pods.unread), "its script lies in the image"
 
 
 @every_target
