@@ -38,8 +38,10 @@ _CHOSEN = """
     quantize.linear.mx.filter_fqns quantize.grouped_mm.mx.fqns
     checkpoint.last_save_model_only experimental.custom_import job.description job.custom_config_module
 """
+#: The folder of the run, which the entry script sets.
+_RUN = "--job.dump-folder"
 _OPTIONS = "--job.config-file --module --config -m"
-EXPRESSED = frozenset(" ".join([_FACTS, _DESCRIBED, _CHOSEN, _OPTIONS]).split())
+EXPRESSED = frozenset(" ".join([_FACTS, _DESCRIBED, _CHOSEN, _RUN, _OPTIONS]).split())
 
 
 def unexpressed(config: LaunchConfig) -> Iterator[Setting]:
