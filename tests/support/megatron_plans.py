@@ -81,6 +81,7 @@ PLANS = {
         Layout(
             pp=16, ep=64, dp_shard=128, zero=1, microbatches=32, recompute=2, recompute_layers=2
         ),
+        options=Options(fp8_recipe="delayed"),
         precision="fp8",
     ),
     "gpt3": plan_of(
@@ -131,6 +132,7 @@ PLANS = {
     "fine_delayed": plan_of(
         sample_plans.DEEPSEEK_V3,
         Layout(pp=16, ep=64, dp_shard=128, zero=1, microbatches=32, recompute=3),
+        options=Options(fp8_recipe="delayed"),
         precision="fp8",
     ),
     "fine_sequential": plan_of(
