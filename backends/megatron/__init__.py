@@ -7,6 +7,7 @@ BACKEND = Backend(
     __name__,
     emit=when_called(f"{__name__}.emit.files", "emit"),
     facts=when_called(f"{__name__}.emit.files", "facts"),
+    last_step=when_called(f"{__name__}.emit.last_step", "last_step"),
     brief={**QUIET, "save": False},
     unfollowed=when_called(f"{__name__}.followed", "unfollowed"),
     first=('data = "/data/text_document"', "prefix of tokenised .bin and .idx files"),

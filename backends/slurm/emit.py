@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 
+from .. import BACKENDS
 from ...compiler.plan import Plan
 from ...dsl.diagnostics import JobError
 from ...dsl.job import Launch
@@ -12,8 +13,11 @@ from ..languages import bash
 from ..languages.bash import Bash
 from ..languages.sbatch import directive
 from ..render import provenance, render
+from .endings import endings
 from .options import Options, options, problems, time_text
 from .read import from_options
+
+JUDGE = "slurm/judge.sh"
 
 
 def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[str, str]:
@@ -43,10 +47,19 @@ def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[st
         "signal": "signal" in wanted,
         "signal_seconds": math.ceil(plan.signal_seconds),
         "entry": entry,
+        "judge": JUDGE,
+        "last_step": (
+            BACKENDS[plan.target].last_step(plan) if plan.job.saves(plan.target) else "true"
+        ),
         "run_folder": f"runs/{plan.run.folder}",
         "step_options": list(_step_options(launch, wanted)),
     }
-    return {path: render("slurm/job.sbatch.j2", values), **_all_stages(plan)}
+    judge = {"provenance": provenance(plan), "endings": endings()}
+    return {
+        path: render("slurm/job.sbatch.j2", values),
+        JUDGE: render("slurm/judge.sh.j2", judge),
+        **_all_stages(plan),
+    }
 
 
 def _all_stages(plan: Plan) -> dict[str, str]:
@@ -67,7 +80,7 @@ def _all_stages(plan: Plan) -> dict[str, str]:
 def facts(plan: Plan) -> dict[str, Value]:
     """What `read(emit(plan, entry))` gives back."""
     launch = plan.job.slurm
-    return {**from_options(options(plan)), "max_restarts": launch.requeue}
+    return {**from_options(options(plan)), "max_failures": launch.requeue}
 
 
 def _module(names: str) -> Bash:
@@ -89,15 +102,16 @@ def _step_options(launch: Launch, wanted: Options) -> Iterator[tuple[str, str]]:
 
 
 def _remarks(plan: Plan, launch: Launch) -> Iterator[str]:
-    """Says when the wall time and the restarts do not reach the end of training."""
+    """Starts that the wall time makes of the training. They use up no `requeue`, which counts failures."""
     if launch.time is None or plan.start_seconds is None or plan.start_seconds <= 0:
         return
     days = plan.estimate.days
     starts = math.ceil(days * 86_400 / plan.start_seconds)
-    if starts > launch.requeue + 1:
+    if starts > 1:
+        allowed = "" if launch.requeue else ", and `requeue = 0` allows one"
         yield (
             f"Training takes about {days:,.1f} days: about {starts:,} starts of "
-            f"{time_text(launch.time)}, and `requeue` allows {launch.requeue + 1}."
+            f"{time_text(launch.time)}{allowed}."
         )
 
 

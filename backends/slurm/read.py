@@ -8,7 +8,7 @@ from ...reading.bash.values import plain
 from ...reading.facts import Fact, LaunchConfig, Unread, Value, whole
 from ...reading.sbatch_options import BatchOption, header, is_command
 
-_CAP = re.compile(r"readonly MAX_RESTARTS=(\d{1,9})$")
+_CAP = re.compile(r"readonly MAX_FAILURES=(\d{1,9}) ")
 
 #: Directive -> fact, for those whose value is taken as it stands.
 _PLAIN = {
@@ -42,7 +42,7 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
             if line.startswith("#SBATCH"):
                 unread.append(Unread(f"`{line}` stands below the first command", path, number))
             elif cap := _CAP.match(line):
-                found.append(Fact("max_restarts", int(cap[1]), path, number, cap.start(1) + 1))
+                found.append(Fact("max_failures", int(cap[1]), path, number, cap.start(1) + 1))
     return LaunchConfig("slurm", tuple(found), tuple(unread))
 
 

@@ -152,10 +152,11 @@ def test_segment_holds_the_fast_groups_of_an_nvl72(layout: Layout, nodes: int | 
 
 
 def test_a_short_wall_time_is_said() -> None:
-    assert "about 123 starts of 2-00:00:00, and `requeue` allows 4." in script(
-        Launch(time=172_800.0)
-    )
-    assert "starts" not in script(Launch(time=172_800.0, requeue=200)).split("#SBATCH")[0]
+    text = script(Launch(time=172_800.0))
+    assert "# Training takes about 246.0 days: about 123 starts of 2-00:00:00.\n" in text
+    never = script(Launch(time=172_800.0, requeue=0))
+    assert "about 123 starts of 2-00:00:00, and `requeue = 0` allows one." in never
+    assert "starts" not in script(Launch(time=365 * 86_400.0)).split("#SBATCH")[0]
 
 
 STANDINS = {
@@ -199,8 +200,9 @@ class Run:
         for name, body in STANDINS.items():
             self._write(folder / "bin" / name, f"#!/usr/bin/env bash\n{body}\n")
         self._write(folder / "out" / ENTRY, WORKER)
+        for path, text in LAUNCHER.emit(plan_with(Launch(requeue=2)), ENTRY).items():
+            self._write(folder / "out" / path, text)
         job = folder / "out" / "slurm" / "megatron.sbatch"
-        self._write(job, script(Launch(requeue=2)))
         environment = {
             **os.environ,
             "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
@@ -248,13 +250,10 @@ def test_every_node_gets_its_rank_and_one_meeting_point(tmp_path: Path) -> None:
     assert sorted(run.lines()) == expected
 
 
-@pytest.mark.parametrize(("restarts", "requeued"), [("0", True), ("1", True), ("2", False)])
-def test_a_failure_keeps_its_code_and_is_requeued_up_to_the_cap(
-    tmp_path: Path, restarts: str, requeued: bool
-) -> None:
-    run = Run(tmp_path, "fail", SLURM_RESTART_COUNT=restarts)
+def test_a_failure_keeps_its_code_and_is_requeued(tmp_path: Path) -> None:
+    run = Run(tmp_path, "fail")
     assert run.end()[0] == 7
-    assert ("requeue 1234567" in run.lines()) is requeued
+    assert "requeue 1234567" in run.lines()
 
 
 @pytest.mark.parametrize("ends", ["first", "last"])
@@ -277,7 +276,6 @@ def test_the_warning_signal_saves_and_requeues(tmp_path: Path, ends: str) -> Non
     [
         ({"SLURM_NNODES": "3"}, "the layout needs 2 nodes, SLURM gave 3"),
         ({"SLURM_GPUS_ON_NODE": "4"}, "the layout needs 8 GPUs on each node, SLURM gave 4"),
-        ({"SLURM_RESTART_COUNT": "3"}, "restart 3, and at most 2 are wanted"),
         ({"PARC_OUT": "/nowhere"}, "no megatron/pretrain.sh in /nowhere: set PARC_OUT"),
         ({"SUBMITTED": "(null)"}, "set PARC_OUT"),
     ],
@@ -295,4 +293,4 @@ def test_defaults_follow_the_layout() -> None:
     plan = sample_plan("torchtitan", layout=DP8, gpu=B200, gpus_per_node=4)
     facts = LAUNCHER.facts(plan)
     assert (facts["nodes"], facts["gpus_per_node"], facts["tasks_per_node"]) == (2, 4, 1)
-    assert facts["log_mode"] == "append" and facts["requeue"] is True and facts["max_restarts"] == 3
+    assert facts["log_mode"] == "append" and facts["requeue"] is True and facts["max_failures"] == 3

@@ -1,0 +1,12 @@
+"""The step of a run's newest checkpoint, which Megatron-LM names in a file of its own."""
+
+from ....compiler.plan import Plan
+from ...languages import bash
+from ...languages.bash import Bash
+from ..options import options_of
+
+
+def last_step(plan: Plan) -> Bash:
+    """core_v0.19.2 training/checkpointing.py get_checkpoint_tracker_filename; written when all ranks have saved."""
+    folder = bash.default(options_of(plan.job).checkpoints)
+    return bash.code(f'cat "${{CHECKPOINT_DIR:-{folder}}}/latest_checkpointed_iteration.txt"')
