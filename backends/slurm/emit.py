@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterator, Mapping
 
-from .. import BACKENDS
 from ...compiler.plan import Plan
 from ...dsl.diagnostics import JobError
 from ...dsl.job import Launch
 from ...reading.facts import Value
+from .. import BACKENDS
 from ..backend import NO_FILES
 from ..languages import bash
 from ..languages.bash import Bash

@@ -7,6 +7,6 @@ from ..options import options_of
 
 
 def last_step(plan: Plan) -> Bash:
-    """runtime/engine.py save_checkpoint of 0.19.8: `latest` holds the tag, here step<number>, of a whole one."""
+    """`latest` holds the tag of a whole one, here step<number> (0.19.8 runtime/engine.py save_checkpoint)."""
     folder = bash.default(options_of(plan.job).save or "")
     return bash.code(f'cat "${{SAVE:-{folder}}}/latest"')

@@ -7,6 +7,6 @@ from ..options import options_of
 
 
 def last_step(plan: Plan) -> Bash:
-    """core_v0.19.2 training/checkpointing.py get_checkpoint_tracker_filename; written when all ranks have saved."""
+    """Written when all ranks have saved (core_v0.19.2 training/checkpointing.py save_checkpoint)."""
     folder = bash.default(options_of(plan.job).checkpoints)
     return bash.code(f'cat "${{CHECKPOINT_DIR:-{folder}}}/latest_checkpointed_iteration.txt"')

@@ -1,4 +1,4 @@
-"""Why a start ended and what follows it: the emitted scripts, started again as often as they ask SLURM for it."""
+"""Why a start ended and what follows: the emitted scripts, started again as often as they ask SLURM for it."""
 
 from __future__ import annotations
 
@@ -339,7 +339,7 @@ def test_a_start_that_could_not_write_its_line_is_told_by_the_next(job: Job) -> 
 
 def test_what_slurm_starts_again_is_left_to_it(job: Job) -> None:
     """TERM to the batch script; SLURM has counted the restart by then."""
-    cancel = "slurmstepd-n1: error: *** JOB 4711 ON n1 CANCELLED AT 2026-11-27T00:28:36 DUE TO PREEMPTION ***\n"
+    cancel = "slurmstepd-n1: error: *** JOB 4711 ON n1 CANCELLED AT 2026-11-27T00:28:36 DUE TO PREEMPTION ***"
     script = (job.folder / "bin/srun").read_text()
     job.write("bin/srun", script.replace("exit ", 'echo 1 >"$STATE/restarts"; sleep 3; exit '))
     (line,) = job.run(Play(cancel, 143, 50, kill="TERM"))
