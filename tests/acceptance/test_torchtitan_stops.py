@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from parc.compiler.plan import Layout
+from tests.acceptance.support.processes import started_by
 from tests.acceptance.test_torchtitan_trains import (
     ALONE,
     LIMIT_SECONDS,
@@ -53,13 +54,6 @@ def saved(folder: Path) -> list[int]:
 def whole(folder: Path) -> list[int]:
     """The steps of the checkpoints that are written to their end."""
     return [int(each.parent.name[5:]) for each in folder.rglob("step-*/.metadata")]
-
-
-def started_by(number: int) -> list[int]:
-    """The processes below one, whatever their sessions: torchrun's workers have their own."""
-    tasks = Path(f"/proc/{number}/task").glob("*/children")
-    children = [int(each) for task in tasks for each in task.read_text().split()]
-    return [*children, *(each for child in children for each in started_by(child))]
 
 
 def renewed(folder: Path) -> None:

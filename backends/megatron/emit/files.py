@@ -99,6 +99,7 @@ def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
         "check": release_check(plan.job),
         "rendezvous": rendezvous(plan),
         "run": run_values(plan, "CHECKPOINT_DIR" if plan.options.save else None, CHECKPOINTS),
+        "saves": plan.options.save,
         "variables": list(_variables(plan)),
         "converts": plan.job.train.weights is not None,
         "environment": environment.lines(plan.job, variables(plan)),

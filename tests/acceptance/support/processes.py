@@ -43,3 +43,10 @@ def stop(process: subprocess.Popen[bytes], seconds: float = 10.0) -> None:
 def end_with_parent() -> None:
     """In a forked process, whose environment shows no mark: Linux kills it when its parent is gone."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def started_by(number: int) -> list[int]:
+    """The processes below one, whatever their sessions: torchrun's workers have their own."""
+    tasks = Path(f"/proc/{number}/task").glob("*/children")
+    children = [int(each) for task in tasks for each in task.read_text().split()]
+    return [*children, *(each for child in children for each in started_by(child))]
