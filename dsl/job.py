@@ -227,7 +227,10 @@ class Launch(Frozen):
         ),
     ] = None
     requeue: Annotated[
-        int, Unit("1"), Field(ge=0, le=1000), Doc("failures that another start follows; 0: nothing does")
+        int,
+        Unit("1"),
+        Field(ge=0, le=1000),
+        Doc("failures that another start follows; 0: nothing does"),
     ] = 3
     exclusive: Annotated[bool, Doc("no other job on its nodes")] = True
     gpu_request: Annotated[
