@@ -116,11 +116,17 @@ def goes_on(found: Job, unbroken: dict[int, float], last: int) -> None:
     ]
 
 
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One with a short name: the sockets of what writes a checkpoint lie below it."""
+    return tmp_path_factory.mktemp("m")
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_told_to_end_or_killed_it_goes_on(layout: str, tmp_path: Path) -> None:
-    unbroken = job(layout, tmp_path / "unbroken").to_its_end()
+def test_told_to_end_or_killed_it_goes_on(layout: str, folder: Path) -> None:
+    unbroken = job(layout, folder / "unbroken").to_its_end()
     assert sorted(unbroken) == list(range(1, STEPS + 1))
-    run = job(layout, tmp_path / "run")
+    run = job(layout, folder / "run")
     with run.started() as process:
         run.reached(ENDED)
         process.send_signal(signal.SIGTERM)
@@ -130,7 +136,7 @@ def test_told_to_end_or_killed_it_goes_on(layout: str, tmp_path: Path) -> None:
     assert "exiting program after receiving SIGTERM" in run.log
     goes_on(run, unbroken, last)
 
-    killed = job(layout, tmp_path / "killed")
+    killed = job(layout, folder / "killed")
     with killed.started() as process:
         killed.reached(INTERVAL + 1)
         kill(process)

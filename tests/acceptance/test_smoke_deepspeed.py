@@ -125,6 +125,17 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(case: str, tmp_path: Path) -
     assert {**first, **second} == pytest.approx(whole, abs=2e-3)
 
 
+@pytest.mark.parametrize("case", ["zero_1", "pp"])
+def test_a_run_that_is_told_to_end_goes_on_at_the_next_step(case: str, tmp_path: Path) -> None:
+    whole = _losses(prepared(TARGET, CASES[case], NAME, tmp_path / "whole", STEPS), None)
+    told = prepared(TARGET, CASES[case], NAME, tmp_path / "told", STEPS)
+    first = _losses(told, KILLED, signal.SIGTERM)
+    assert KILLED <= max(first) < STEPS, "it had ended before it was told"
+    second = _losses(told, None)
+    assert sorted(second) == list(range(max(first) + 1, STEPS + 1))
+    assert {**first, **second} == pytest.approx(whole, abs=2e-3)
+
+
 def _mark(ready: Prepared) -> str:
     return ready.environment["TMPDIR"]
 
@@ -140,22 +151,29 @@ def _started(ready: Prepared) -> subprocess.Popen[str]:
     )
 
 
-def _losses(ready: Prepared, last: int | None) -> dict[int, float]:
-    """Losses by step of a run until it ends, or until all of it is killed after step `last`."""
+def _losses(
+    ready: Prepared, last: int | None, ending: signal.Signals = signal.SIGKILL
+) -> dict[int, float]:
+    """Losses by step of a run until it ends, or until all of it is killed after step `last`, or its launcher
+    is told to end."""
     seen: dict[int, float] = {}
     began, log = time.monotonic(), []
-    process, killed = _started(ready), False
+    process, ended = _started(ready), False
     assert process.stdout is not None
     for line in process.stdout:
         log.append(line)
         for step in steps_of([Line(0.0, line)], SMOKE.step):
             seen[step.number] = step.loss
-        if last is not None and seen and max(seen) >= last and not killed:
+        if last is not None and seen and max(seen) >= last and not ended:
             # The launcher, torchrun and the ranks, which are sessions of their own. What they said before
             # is still to be read.
-            end(_mark(ready))
-            killed = True
+            if ending == signal.SIGKILL:
+                end(_mark(ready))
+            else:
+                process.send_signal(ending)
+            ended = True
         assert time.monotonic() - began < LIMIT_SECONDS, "".join(log[-30:])
     process.stdout.close()
+    killed = ended and ending == signal.SIGKILL
     assert process.wait(120) == (-signal.SIGKILL if killed else 0), "".join(log[-30:])
     return seen

@@ -108,6 +108,7 @@ KINDS = {
     "a run of several starts": Alike(
         (
             "test_smoke_deepspeed.py::test_a_killed_run_goes_on_as_if_it_had_not_been[",
+            "test_smoke_deepspeed.py::test_a_run_that_is_told_to_end_goes_on_at_the_next_step[",
             "test_smoke_deepspeed.py::test_a_secondary_partition_trains_over_two_nodes",
         )
     ),
@@ -116,6 +117,9 @@ KINDS = {
             "test_torchtitan_stops.py::test_told_to_end_it_saves_and_goes_on_at_the_next_step[",
             "test_torchtitan_stops.py::test_killed_it_goes_on_from_its_last_interval[",
         )
+    ),
+    "Megatron-LM of several starts": Alike(
+        ("test_megatron_stops.py::test_told_to_end_or_killed_it_goes_on[",)
     ),
     "what `parc smoke` leaves": Alike(
         (
