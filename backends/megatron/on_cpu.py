@@ -54,7 +54,6 @@ def stand_ins() -> Iterator[None]:
     reductions()
     attention(torch)
     random_trackers(torch)
-    first_steps(torch)
 
 
 def newer_typing() -> None:
@@ -247,23 +246,3 @@ def random_trackers(torch: Any) -> None:
     random._get_cuda_rng_state = lambda *_, **__: torch.get_rng_state()
     random.FP8GlobalStateManager = SimpleNamespace(is_fp8_enabled=lambda: False)
     random.fp8_autocast = random.activation_recompute_forward = lambda **_: nullcontext()
-
-
-def first_steps(torch: Any) -> None:
-    """The count of Adam's steps, which a restart asks for before it loads: Transformer Engine's Adam has it in
-    its groups, PyTorch's in the state of a weight, of which there is none before the first step."""
-    kind: Any = import_module("megatron.core.optimizer.distrib_optimizer").DistributedOptimizer
-    states = kind.state_dict
-
-    def counted(self: Any) -> Any:
-        inner = self.optimizer
-        if inner.state or not any(group["params"] for group in inner.param_groups):
-            return states(self)
-        weight = next(each for group in inner.param_groups for each in group["params"])
-        inner.state[weight] = {"step": torch.zeros(())}
-        try:
-            return states(self)
-        finally:
-            inner.state.clear()
-
-    kind.state_dict = counted

@@ -1,4 +1,4 @@
-"""A real SLURM starts a job again, without the node that failed twice, or not: by what its batch script judges.
+"""A real SLURM starts a job again, without the node that failed twice, or not, as its batch script judges.
 
 The launched scripts only end, each in its way; how the frameworks save and go on is in `test_slurm_runs.py`.
 """
@@ -43,12 +43,14 @@ def told(run: Run) -> list[dict[str, str]]:
     return [{name: value.strip('"') for name, value in each} for each in found]
 
 
+def end_of(run: Run, number: int) -> None:
+    wait_until(lambda: len(told(run)) >= number, END_SECONDS, f"end {number}")
+
+
 def ends(run: Run, count: int) -> list[dict[str, str]]:
     """Its first `count` ends, after each of which it is waiting, and is started."""
     for number in range(1, count + 1):
-        wait_until(
-            lambda: len(told(run)) >= number, END_SECONDS, f"end {number}\n{run.log}"
-        )  # noqa: B023
+        end_of(run, number)
         if number < count:
             run.wait_for({"PENDING"}, END_SECONDS)
             start_again(run)

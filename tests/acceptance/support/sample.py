@@ -118,9 +118,6 @@ KINDS = {
             "test_torchtitan_stops.py::test_killed_it_goes_on_from_its_last_interval[",
         )
     ),
-    "Megatron-LM of several starts": Alike(
-        ("test_megatron_stops.py::test_told_to_end_or_killed_it_goes_on[",)
-    ),
     "what `parc smoke` leaves": Alike(
         (
             "test_smoke_leaves_nothing.py::test_after_success",

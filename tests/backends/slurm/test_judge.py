@@ -1,4 +1,4 @@
-"""Why a start ended and what follows: the emitted scripts, started again as often as they ask SLURM for it."""
+"""Why a start ended and what follows: the emitted scripts, started as often as they ask SLURM for it."""
 
 from __future__ import annotations
 
