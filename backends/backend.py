@@ -42,8 +42,8 @@ class Backend:
     settings of `brief` a run leaves no checkpoint, does nothing beside its steps and reports each. `first` is
     what the target of a first job says, with a remark: where to put data. `unfollowed(previous, plan)` says
     why the framework cannot load the weights of a stage's plan into the next stage's, and a cure; None where
-    it can. `last_step(plan)` is the command that prints the step of a run's newest checkpoint, which a launcher
-    asks before and after a start.
+    it can. `last_step(plan)` is the command that prints the step of a run's newest checkpoint, which a
+    launcher asks before and after a start.
     """
 
     package: str
