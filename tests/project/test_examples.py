@@ -18,6 +18,8 @@ from tests.support.paths import ROOT
 from tests.support.read_back import assert_plan_is_back
 
 GOLDEN = ROOT / "tests" / "golden"
+#: Examples that train ten times as long with DeepSpeed as with the best target, which is told.
+HARDLY_TRAINS = {"llama3_405b", "llama3_405b_131k"}
 every_example = pytest.mark.parametrize("example", EXAMPLES)
 
 
@@ -33,7 +35,9 @@ def test_an_example_says_why_it_is_there(example: str) -> None:
 @every_example
 def test_every_target_has_a_proven_plan(example: str) -> None:
     result = compiled(example)
-    assert result.complaints == ()
+    slow = {each.span.text.split()[1] for each in result.complaints if each.span is not None}
+    assert {each.code for each in result.complaints} <= {"PAR710"}
+    assert slow == ({"deepspeed"} if example in HARDLY_TRAINS else set())
     assert {plan.target for plan in result.plans} == {
         spec.name for spec in result.plans[0].job.targets
     }

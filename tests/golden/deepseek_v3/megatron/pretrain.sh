@@ -214,9 +214,10 @@ DATA=(
 CHECKPOINT=(
     --save="$CHECKPOINT_DIR"
     --load="$CHECKPOINT_DIR"
-    --save-interval 1000
+    --save-interval 23
     --ckpt-format torch_dist
-    --exit-signal-handler  # SIGTERM saves, then stops
+    --save-retain-interval 23529  # about 10 of 10,228 checkpoints stay, and the newest
+    --exit-signal-handler         # SIGTERM saves, then stops
 )
 
 DISTRIBUTED=(
@@ -231,23 +232,43 @@ LOGGING=(
     --eval-iters 10
 )
 
-exec torchrun \
-    --nnodes=256 \
-    --nproc-per-node="$GPUS_PER_NODE" \
-    --node-rank="$NODE_RANK" \
-    --master-addr="$MASTER_ADDR" \
-    --master-port="$MASTER_PORT" \
-    "$MEGATRON_PATH/pretrain_gpt.py" \
-    "${MODEL[@]}" \
-    "${EXPERTS[@]}" \
-    "${PARALLEL[@]}" \
-    "${BATCH[@]}" \
-    "${OPTIMIZER[@]}" \
-    "${PRECISION[@]}" \
-    "${KERNELS[@]}" \
-    "${MEMORY[@]}" \
-    "${DATA[@]}" \
-    "${CHECKPOINT[@]}" \
-    "${DISTRIBUTED[@]}" \
-    "${LOGGING[@]}" \
-    "$@"
+# torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it ignores
+# TERM and USR1, and the workers get TERM from here: they save after the step and leave.
+export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
+(
+    trap '' TERM USR1
+    exec torchrun \
+        --nnodes=256 \
+        --nproc-per-node="$GPUS_PER_NODE" \
+        --node-rank="$NODE_RANK" \
+        --master-addr="$MASTER_ADDR" \
+        --master-port="$MASTER_PORT" \
+        "$MEGATRON_PATH/pretrain_gpt.py" \
+        "${MODEL[@]}" \
+        "${EXPERTS[@]}" \
+        "${PARALLEL[@]}" \
+        "${BATCH[@]}" \
+        "${OPTIMIZER[@]}" \
+        "${PRECISION[@]}" \
+        "${KERNELS[@]}" \
+        "${MEMORY[@]}" \
+        "${DATA[@]}" \
+        "${CHECKPOINT[@]}" \
+        "${DISTRIBUTED[@]}" \
+        "${LOGGING[@]}" \
+        "$@"
+) &
+launcher=$!
+# shellcheck disable=SC2329  # called by the trap
+stop_workers() {
+    cat "/proc/$launcher/task"/*/children | xargs -r kill -TERM || true
+}
+trap stop_workers TERM USR1
+
+status=0
+wait "$launcher" || status=$?
+while kill -0 "$launcher" 2>/dev/null; do # a signal ends `wait` early
+    status=0
+    wait "$launcher" || status=$?
+done
+exit "$status"

@@ -114,7 +114,7 @@ TRAINING=(
     --data="$DATA"
     --data-dtype=uint16
     --save="$SAVE"
-    --save-interval=1000
+    --save-interval=5395
     --log-interval=10
 )
 (

@@ -116,7 +116,7 @@ TRAINING=(
     --data="$DATA"
     --data-dtype=uint16
     --save="$SAVE"
-    --save-interval=1000
+    --save-interval=257
     --log-interval=10
 )
 (

@@ -116,7 +116,7 @@ TRAINING=(
     --data="$DATA"
     --data-dtype=uint32
     --save="$SAVE"
-    --save-interval=683
+    --save-interval=2
     --log-interval=10
 )
 (

@@ -115,7 +115,7 @@ TRAINING=(
     --data="$DATA"
     --data-dtype=uint32
     --save="$SAVE"
-    --save-interval=402
+    --save-interval=138
     --log-interval=10
 )
 (

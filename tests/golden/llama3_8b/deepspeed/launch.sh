@@ -115,7 +115,7 @@ TRAINING=(
     --data="$DATA"
     --data-dtype=uint32
     --save="$SAVE"
-    --save-interval=1000
+    --save-interval=1163
     --log-interval=10
 )
 (

@@ -9,6 +9,7 @@ import argparse
 import json
 import math
 import os
+import shutil
 import signal
 import time
 from functools import cache
@@ -312,8 +313,21 @@ def announce(micro_batch, batch, seq_len):
     )
 
 
-def save(engine, folder, step):
+def save(engine, folder, step, local_rank):
     engine.save_checkpoint(folder, tag=f"step{step}", client_state={"step": step})
+    # Once all ranks have written theirs; a folder of each node or one of all.
+    dist.barrier()
+    if local_rank == 0:
+        remove_old(folder, f"step{step}")
+
+
+def remove_old(folder, newest):
+    """Leave 10 checkpoints: the one just written and those of the latest steps."""
+    others = [path for path in Path(folder).glob("step*") if path.name != newest]
+    others = [path for path in others if path.name[4:].isdigit()]
+    others.sort(key=lambda path: int(path.name[4:]))
+    for path in others[: len(others) - 9]:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def resume(engine, folder):
@@ -353,7 +367,7 @@ def train(engine, config, args, stop, device):
             since, clock = step, time.perf_counter()
         due = step % args.save_interval == 0 or step == args.steps or stopping
         if args.save and due:
-            save(engine, args.save, step)
+            save(engine, args.save, step, args.local_rank)
             since, clock = step, time.perf_counter()
         if stopping:
             break
@@ -375,7 +389,7 @@ def arguments():
     parser.add_argument(
         "--save", help="folder for checkpoints, and where to resume from"
     )
-    parser.add_argument("--save-interval", type=int, default=1000)
+    parser.add_argument("--save-interval", type=int, default=1163)
     parser.add_argument("--load", help="resume from this folder instead of --save's")
     parser.add_argument("--log-interval", type=int, default=10)
     return parser.parse_args()
