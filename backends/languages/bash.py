@@ -75,6 +75,12 @@ def fixed(variable: str, text: str | None) -> Bash:
     )
 
 
+def below(variable: str, folder: str, rest: str, pattern: Bash | None = None) -> Bash:
+    """One word: a path in the folder that a variable of the environment names, else in `folder`; a `pattern`
+    of names may follow it."""
+    return Bash(f'"${{{name(variable)}:-{default(folder)}}}/{inside(rest)}"{pattern or ""}')
+
+
 def command(*words: Bash) -> Bash:
     return Bash(" ".join(words))
 

@@ -84,7 +84,7 @@ def jobs(backend: str) -> dict[str, Files]:
             paths = sorted(path for path in (example / target).iterdir() if path.is_file())
             batch = example / "slurm" / f"{target}.sbatch"
             if batch.exists():
-                paths.insert(0, batch)
+                paths[:0] = [batch, batch.with_name("judge.sh")]
             elif backend == "slurm":
                 continue
             name = f"{example.name}/{target}"

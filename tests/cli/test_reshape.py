@@ -153,7 +153,7 @@ def test_another_framework_and_another_model_resume_nothing(run: Parc) -> None:
     ("sides", "code", "message"),
     [
         (["gone.sh", "job.par"], "PAR002", "there is no file `gone.sh`"),
-        (["job.par", "wrong.par"], "PAR017", "`model` lacks `layers`"),
+        (["job.par", "wrong.par"], "PAR011", "unknown setting `layer` of `model`"),
         (["job.par", "bad/plan.json"], "PAR180", "holds no plan of parc"),
         (["other.sh", "job.par"], "PAR159", "starts no framework whose checkpoints parc knows"),
         (["bare", "job.par"], "PAR159", "has no files of megatron that start training"),

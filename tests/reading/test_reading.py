@@ -306,7 +306,8 @@ EXAMPLES = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
 
 def files_of(example: str, backend: str) -> Mapping[str, str]:
     folder = GOLDEN / example
-    paths = [*folder.glob(f"{backend}/*"), folder / "slurm" / f"{backend}.sbatch"]
+    slurm = (folder / "slurm" / name for name in (f"{backend}.sbatch", "judge.sh"))
+    paths = [*folder.glob(f"{backend}/*"), *slurm]
     return {str(path.relative_to(folder)): path.read_text() for path in paths if path.is_file()}
 
 

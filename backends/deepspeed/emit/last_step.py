@@ -8,5 +8,5 @@ from ..options import options_of
 
 def last_step(plan: Plan) -> Bash:
     """`latest` holds the tag of a whole one, here step<number> (0.19.8 runtime/engine.py save_checkpoint)."""
-    folder = bash.default(options_of(plan.job).save or "")
-    return bash.code(f'cat "${{SAVE:-{folder}}}/latest"')
+    newest = bash.below("SAVE", options_of(plan.job).save or "", "latest")
+    return bash.command(bash.code("cat"), newest)

@@ -8,5 +8,6 @@ from ..options import options_of
 
 def last_step(plan: Plan) -> Bash:
     """Written when all ranks have saved (core_v0.19.2 training/checkpointing.py save_checkpoint)."""
-    folder = bash.default(options_of(plan.job).checkpoints)
-    return bash.code(f'cat "${{CHECKPOINT_DIR:-{folder}}}/latest_checkpointed_iteration.txt"')
+    folder = options_of(plan.job).checkpoints
+    newest = bash.below("CHECKPOINT_DIR", folder, "latest_checkpointed_iteration.txt")
+    return bash.command(bash.code("cat"), newest)

@@ -100,7 +100,7 @@ def _run(plan: Plan) -> dict[str, object]:
         imports.append(python.noted(python.code("import parc_stop"), note))
     if elastic(plan):
         note = "goes on in the data whatever dp was"
-        imports.append(python.noted(python.code(f"import {POSITION}"), note))
+        imports.append(python.noted(python.code("import parc_position"), note))
     profiled = options_of(plan.job).profiled is not None
     return {"imports": imports, "spec": spec, "profile": profiled}
 

@@ -9,6 +9,7 @@ from ..options import options_of
 def last_step(plan: Plan) -> Bash:
     """PyTorch writes .metadata when all ranks have written (checkpoint/filesystem.py finish)."""
     options = options_of(plan.job)
-    folder, below = bash.default(options.dump_folder), bash.inside(options.checkpoint)
-    found = f'printf "%s\\n" "${{DUMP_FOLDER:-{folder}}}/{below}"/step-*/.metadata'
-    return bash.code(rf"{found} | sed -n 's|.*/step-\([0-9]*\)/.*|\1|p' | sort -n | tail -n 1")
+    whole = bash.code("/step-*/.metadata")
+    found = bash.below("DUMP_FOLDER", options.dump_folder, options.checkpoint or "", whole)
+    newest = bash.code(r"| sed -n 's|.*/step-\([0-9]*\)/.*|\1|p' | sort -n | tail -n 1")
+    return bash.command(bash.code(r'printf "%s\n"'), found, newest)

@@ -28,8 +28,10 @@ def test_every_option_that_readers_look_up_is_listed() -> None:
         for path in folder.glob("*.py")
         for name in re.findall(r'"(--[a-z0-9-]*[a-z0-9])"', path.read_text())
     }
-    # Two that only tell the release of a script, and one that tells that it is not Megatron's.
-    telling = {"--warmup", "--nccl-ub", "--per-device-train-batch-size"}
+    # Two that only tell the release of a script, one that tells that it is not Megatron's, and those that
+    # tell whether a run lasts.
+    telling = {"--warmup", "--nccl-ub", "--per-device-train-batch-size", "--exit-signal"}
+    telling |= {"--exit-duration-in-mins", "--finetune", "--non-persistent-save-interval"}
     assert looked_up - EXPRESSED == {"--pipeline-model-parallel-layout"} | telling
     assert set(OTHER) <= EXPRESSED and {"--train-tokens"} == TELLING - EXPRESSED
 
@@ -60,7 +62,8 @@ BASE = "--num-layers 2 --hidden-size 64 --micro-batch-size 1 --train-iters 100"
         ("--data-path 0.5 /a 0.5 /b", []),
         ("--tokenizer-type GPT2BPETokenizer", ["--tokenizer-type"]),
         ("--profile", ["--profile"]),
-        ("--save-retain-interval 50", ["--save-retain-interval"]),
+        ("--save-interval 10 --save-retain-interval 50", ["--save-retain-interval"]),
+        ("--save-retain-interval 50", []),
         ("--attention-backend flash", ["--attention-backend"]),
         ("--attention-backend flash --flash-attention-version 2", []),
         ("--attention-backend flash --flash-attention-version 4", ["--flash-attention-version"]),

@@ -198,7 +198,7 @@ EXPECTED = {
     "splits": (
         [
             "--train-data-path 1 /data/a 1 /data/b --valid-data-path=/data/v --test-data-path=/data/t",
-            "--eval-iters 10 --tensorboard-dir=tensorboard/llama3_8b",
+            f"--eval-iters 10 --tensorboard-dir=runs/{PLANS['splits'].run.folder}/tensorboard",
             "--profile --use-pytorch-profiler --profile-step-start 10 --profile-step-end 13",
             "--profile-ranks 0",
         ],
@@ -282,7 +282,8 @@ def test_weights_become_a_checkpoint_before_the_first_start_alone(tmp_path: Path
         return done.stdout.splitlines()
 
     source = "/models/llama $3"
-    assert started() == [f"{source}: megatron/convert.py", f"{source}: /m/pretrain_gpt.py"]
+    convert = tmp_path / "megatron" / "convert.py"
+    assert started() == [f"{source}: {convert}", f"{source}: /m/pretrain_gpt.py"]
     done = tmp_path / "run" / "checkpoints-first" / "latest_checkpointed_iteration.txt"
     done.parent.mkdir(parents=True)
     done.touch()

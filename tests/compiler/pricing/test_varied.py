@@ -52,7 +52,9 @@ def test_lost_overlap_costs_up_to_what_is_overlapped() -> None:
     times = [seconds(case_of(overlap_lost=lost)) for lost in (0, 0.25, 0.5, 1)]
     assert times == sorted(times) and times[0] < times[1]
     assert times[2] - times[0] == pytest.approx(2 * (times[1] - times[0]), rel=0.1)
-    exposed_alone = {seconds(exposed(case_of(overlap_lost=lost)), tp=2) for lost in (0, 1)}
+    exposed_alone = {
+        seconds(exposed(case_of(overlap_lost=lost)), tp=2, dp_shard=8) for lost in (0, 1)
+    }
     assert len(exposed_alone) == 1 and times[3] < seconds(exposed(case_of())) * 1.1
 
 
