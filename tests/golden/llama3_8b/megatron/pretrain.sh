@@ -88,9 +88,9 @@ claim() {
     fi
 }
 if ((NODE_RANK == 0)) && [[ ! -f "$RUN_DIR/run.json" ]]; then
-    if begun="$(grep -lsF '"digest": "b3aac980"' "${RUN_DIR%/*}"/*/run.json)"; then
+    if begun="$(grep -lsF '"digest": "b3aac980"' "${RUN_DIR%/*}"/*/run.json | grep -vxF -- "$HERE/run.json")"; then
         echo "${begun%%/run.json*} holds this run already, and RUN_DIR=${begun%%/run.json*} goes on there: $RUN_DIR is new" >&2
-    elif begun="$(grep -lsF '"run": "llama3_8b-megatron",' "${RUN_DIR%/*}"/*/run.json)"; then
+    elif begun="$(grep -lsF '"run": "llama3_8b-megatron",' "${RUN_DIR%/*}"/*/run.json | grep -vxF -- "$HERE/run.json")"; then
         echo "${begun%%/run.json*} holds a run of this job with other settings: $RUN_DIR is new" >&2
     fi
 fi
