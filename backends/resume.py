@@ -36,7 +36,8 @@ class Saved:
     """One side of a change: the framework, its release ("" where nobody says), the layout by the compiler's
     names with `dp` for all replicas, and what else decides the form of a checkpoint (`Resume.form`).
 
-    `draws` says whether training draws random numbers, as dropout does.
+    `draws` says whether training draws random numbers, as dropout does; `folder` is the name of its run's
+    folder, "" where nothing tells.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Saved:
     layout: Mapping[str, int]
     form: Mapping[str, str] = field(default_factory=dict)
     draws: bool = False
+    folder: str = ""
 
     def value(self, change: str) -> str | None:
         """What a side says of a degree or of its form; None where it does not."""

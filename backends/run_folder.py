@@ -1,11 +1,12 @@
-"""`Plan` -> what an entry script needs to keep its run's folder from other runs: run.json, and its names."""
+"""`Plan` -> run.json, which keeps its folder from other runs, and what an entry script needs of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..compiler.plan import Plan
 from ..compiler.run import run_of
+from ..dsl.inputs.documents import json_value
 from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, text_of
 from .languages import bash, json
@@ -18,6 +19,15 @@ def run_json(plan: Plan) -> str:
     """One setting a line; the digest, which alone is compared, comes last."""
     run = plan.run
     return json.members({"run": run.name, **run.decided, "digest": run.digest})
+
+
+def run_in(files: Mapping[str, str], target: str) -> dict[str, Any]:
+    """`run`, `digest` and the settings of the run.json among a target's files; empty without a sound one."""
+    try:
+        found = json_value(files.get(f"{target}/{FILE}", ""))
+    except ValueError:
+        return {}
+    return dict(found) if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True)

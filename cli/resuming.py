@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +25,12 @@ SIZES = ("layers", "hidden", "heads", "experts")
 
 @dataclass(frozen=True)
 class Side:
-    """What is saved or resumed, and the model's sizes as far as the files say them."""
+    """A run that saves or resumes, the model's sizes as far as the files say them, and the settings that
+    decide the training, empty without a run.json."""
 
     saved: Saved
     sizes: Mapping[str, int]
+    decided: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -68,14 +70,25 @@ def judged_sides(old: Side, new: Side) -> Verdict:
 
 
 def _problem(old: Side, new: Side) -> str:
-    """Why no change of layout is at hand: another framework, or another model."""
+    """Why no change of layout is at hand: another framework, another model, or another training."""
     before, after = old.saved.framework, new.saved.framework
     if before != after:
         return f"{after} does not read checkpoints of {before}"
     for name in SIZES:
         if name in old.sizes and name in new.sizes and old.sizes[name] != new.sizes[name]:
             return f"another model: {name} {old.sizes[name]}, then {new.sizes[name]}"
+    if old.decided and new.decided and old.decided != new.decided:
+        named = _differences(old.decided, new.decided)
+        refused = "a start in OLD's folder is refused, and with ANY_RUN=1 goes on with its weights"
+        return f"another training, {named}: {refused}"
     return ""
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """The first settings that differ, with both values."""
+    names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+    told = [f"{name} {old.get(name, 'unset')}, then {new.get(name, 'unset')}" for name in names[:3]]
+    return "; ".join(told) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _side(path: str, asked: Asked, like: str | None) -> Side:
@@ -125,6 +138,7 @@ def side_of(plan: Plan, name: str) -> Side:
 def side_of_plan(name: str, target: str, plan: Mapping[str, Any], files: Mapping[str, str]) -> Side:
     """The side of a plan as `plan.json` has it, and of its target's files."""
     from parc.backends.launch_files import read_jobs
+    from parc.backends.run_folder import run_in
     from parc.lint.facts.launched_job import LaunchedJob
 
     own = {path: text for path, text in files.items() if path.startswith(f"{target}/")}
@@ -135,7 +149,12 @@ def side_of_plan(name: str, target: str, plan: Mapping[str, Any], files: Mapping
         raise JobError([Diagnostic(codes.NO_RUN, message, help=help_text)])
     layout = {key: value for key, value in plan["layout"].items() if type(value) is int}
     layout["dp"] = layout.get("dp_replicate", 1) * layout.get("dp_shard", 1)
-    return _of_launch(name, LaunchedJob(configs[0]), layout)
+    run = run_in(own, target)
+    side = _of_launch(name, LaunchedJob(configs[0]), layout)
+    saved = replace(
+        side.saved, folder=f"{run.pop('run', '')}-{run.pop('digest', '')}" if run else ""
+    )
+    return replace(side, saved=saved, decided=run)
 
 
 def _of_launch(name: str, launch: LaunchedJob, layout: Mapping[str, int]) -> Side:
@@ -162,7 +181,7 @@ def _of_launch(name: str, launch: LaunchedJob, layout: Mapping[str, int]) -> Sid
         resume.draws(launch.config),
     )
     sizes = ((size, launch.number(size)) for size in SIZES)
-    return Side(saved, {size: number for size, number in sizes if number is not None})
+    return Side(saved, {size: number for size, number in sizes if number is not None}, {})
 
 
 def _degrees(launch: LaunchedJob) -> dict[str, int]:

@@ -37,6 +37,7 @@ def resume_text(verdict: Verdict) -> str:
         lines += ["", *words("", "; ".join(_parts(verdict)) + ".")]
     if verdict.answer != "whole":
         lines += _cures(verdict)
+    lines += _folder(verdict)
     return "\n".join(lines)
 
 
@@ -92,6 +93,14 @@ def _cures(verdict: Verdict) -> Iterator[str]:
         yield from ("", *words("", f"What OLD would have needed before its first run: {text}."))
 
 
+def _folder(verdict: Verdict) -> Iterator[str]:
+    """Where NEW finds the checkpoint, of jobs whose names differ."""
+    old, new = verdict.old.folder, verdict.new.folder
+    if old and new and old != new:
+        said = f"NEW's own folder is runs/{new}: start it with RUN_DIR=runs/{old}, which is OLD's."
+        yield from ("", *words("", said))
+
+
 def _cure(cure: Cure) -> str:
     lost = f"; loses {_listed(cure.lost)}" if cure.lost else ""
     return f"{KINDS[cure.kind].format(cure.text)}: {cure.why}{lost}"
@@ -115,7 +124,8 @@ def resume_json(verdict: Verdict) -> JsonObject:
 
 def _side_json(side: Saved) -> JsonObject:
     said = {"name": side.name, "target": side.framework, "release": side.release or None}
-    return {**said, "layout": dict(side.layout), "form": dict(side.form)}
+    run = {"run_folder": side.folder or None}
+    return {**said, **run, "layout": dict(side.layout), "form": dict(side.form)}
 
 
 def _change_json(change: Change) -> JsonObject:

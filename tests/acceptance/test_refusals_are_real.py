@@ -23,6 +23,7 @@ NEVER_ALONE = {
         "PAR443": "0.17 and later write those checkpoints",
         "PAR444": "0.16 and later copy key-value heads",
         "PAR449": "0.16 and later make them again in fp4",
+        "PAR453": "of `elastic` jobs alone, whose checkpoints parc keeps in one format: test_rules.py",
     },
     "deepspeed": {
         "PAR111": "key-value heads divide heads: PAR112 is broken too",

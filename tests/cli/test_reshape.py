@@ -149,6 +149,33 @@ def test_another_framework_and_another_model_resume_nothing(run: Parc) -> None:
     assert found.code == 1 and "another model: layers 4, then 8" in words(found.out)
 
 
+@pytest.mark.parametrize("target", ["megatron", "deepspeed", "torchtitan"])
+@pytest.mark.parametrize("kind", ["jobs", "folders"])
+def test_another_training_is_no_change_of_layout(run: Parc, target: str, kind: str) -> None:
+    """As a start in its folder says, which refuses it: not that it resumes whole."""
+    text = Path(job("require tp == 1; require pp == 1", "old.par")).read_text()
+    Path("new.par").write_text(text.replace("tokens = 1G", "tokens = 1G; learning_rate = 1e-3"))
+    sides = ["old.par", "new.par"]
+    if kind == "folders":
+        for name in ("old", "new"):
+            made = ("compile", f"{name}.par", "-o", f"out-{name}", "--no-report")
+            assert run(*made, "--target", target).code == 0
+        sides = ["out-old", "out-new"]
+    found = run("reshape", *sides, "--target", target)
+    assert found.code == 1 and "another training, train.learning_rate 0.0003, then 0.001" in words(
+        found.out
+    )
+    assert "ANY_RUN=1" in found.out and "whole" not in found.out
+
+
+def test_a_job_of_another_name_has_another_folder(run: Parc) -> None:
+    job(ONE, "old.par"), job(ONE)
+    found = run("reshape", "old.par", "new.par", "--target", "megatron")
+    said = words(found.out)
+    assert found.code == 0 and "start it with RUN_DIR=runs/old-megatron-" in said
+    assert "RUN_DIR" not in run("reshape", "old.par", "old.par", "--target", "megatron").out
+
+
 @pytest.mark.parametrize(
     ("sides", "code", "message"),
     [

@@ -22,9 +22,11 @@ def job(
     return loads(f"{model}\n{cluster}\n{REST % train}", overrides=changes, targets=TARGETS)
 
 
-def complaints(**parts: str) -> list[tuple[str, str]]:
+def complaints(
+    model: str = "model from std.llama3_2_3b { }", cluster: str = POD, train: str = ""
+) -> list[tuple[str, str]]:
     with pytest.raises(JobError) as caught:
-        job(**parts)  # type: ignore[arg-type]
+        job(model, cluster, train)
     return [(each.code, each.message) for each in caught.value.diagnostics]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -397,15 +396,3 @@ def test_saved_arguments_are_no_deepspeed_config() -> None:
     own = {"zero_optimization": {"stage": 3}, "my_key": 1, "other_key": 2}
     (config,) = read_jobs({"ds.json": json.dumps(own)})
     assert config.framework == "deepspeed"
-
-
-def _severities(command: str, **options: Any) -> set[str]:
-    judged = judge(read_jobs({"job.sh": command}), LintOptions(select=("PAR373",), **options))
-    return {found.severity for job in judged for found in job.findings}
-
-
-def test_no_interval_beside_save_is_wrong_in_newer_releases_alone() -> None:
-    command = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --save out --save-interval 0\n"
-    assert _severities(command) <= {"info"}
-    assert _severities(command, versions={"megatron": "0.19"}) == {"error"}
-    assert not _severities(command, versions={"megatron": "0.8"})

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from parc.backends.launch_files import read_jobs
+from parc.lint.judging import LintOptions, judge
 from tests.support.linted import Captured, findings, lint
 
 PLAIN = (
@@ -210,3 +212,15 @@ def test_a_renamed_option_of_the_trainer_is_cured(capsys: Captured) -> None:
     lint("run.sh", "--fix")
     capsys.readouterr()
     assert "--eval_strategy no" in Path("run.sh").read_text()
+
+
+def test_no_interval_beside_save_is_wrong_in_newer_releases_alone() -> None:
+    def said(version: str = "") -> set[str]:
+        jobs = read_jobs({"job.sh": f"{PLAIN} --save out --save-interval 0\n"})
+        known = {"megatron": version} if version else {}
+        judged = judge(jobs, LintOptions(select=("PAR373",), versions=known))
+        return {found.severity for job in judged for found in job.findings}
+
+    assert said() <= {"info"}
+    assert said("0.19") == {"error"}
+    assert not said("0.8")

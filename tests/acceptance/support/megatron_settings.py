@@ -65,7 +65,7 @@ def options(dice: Random) -> list[str]:
         found.append(TOKENIZERS[0])
     elif dice.random() < 0.3:
         found.append(dice.choice(TOKENIZERS))
-    for other in ("save = false", 'checkpoints = "/ckpt/a b"', 'data_cache = "/cache"'):
+    for other in ("save = false", 'checkpoints = "ckpt/a b"', 'data_cache = "/cache"'):
         if dice.random() < 0.15:
             found.append(other)
     return [*found, *_stack(dice), *_watched(dice)]

@@ -55,7 +55,8 @@ def write(files: Mapping[str, str], folder: Path) -> Path:
 
 
 def recorded(script: Path, folder: Path, nodes: int) -> Started:
-    """What `script` starts torchrun with; it may write below `folder` alone."""
+    """What `script` starts torchrun with; it may write below `folder` alone, and into the folder that a job
+    names for its checkpoints, which drawn jobs share."""
     tools, record = folder / "tools", folder / "record"
     for each in (tools, record):
         each.mkdir(exist_ok=True)
@@ -72,6 +73,7 @@ def recorded(script: Path, folder: Path, nodes: int) -> Started:
         "NNODES": str(nodes),
         "NODE_RANK": "0",
         "MASTER_ADDR": "127.0.0.1",
+        "ANY_RUN": "1",
     }
     subprocess.run(
         ["bash", str(script)],

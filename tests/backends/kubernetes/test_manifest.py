@@ -207,7 +207,8 @@ def start(plan: Plan, folder: Path, rank: int, **variables: str) -> subprocess.P
     for name, text in of_kind(plan, "ConfigMap")["data"].items():
         (folder / "parc" / plan.target / name).write_text(text)
     own = {each["name"]: each["value"] for each in container["env"]}
-    given = {**operator_sets(plan.job.launch.operator, rank), **own}  # type: ignore[union-attr]
+    assert isinstance(plan.job.launch, Kubernetes)
+    given = {**operator_sets(plan.job.launch.operator, rank), **own}
     words = [expanded(word, given) for word in [*container["command"], *container["args"]]]
     words = [f"{folder}{word}" if word.startswith("/parc/") else word for word in words]
     given |= {"RUN_DIR": f"{folder}{given['RUN_DIR']}"} if "RUN_DIR" in given else {}

@@ -36,7 +36,7 @@ recognise() {
     told network 'the processes did not find each other' 'Timed out after [0-9]+ seconds waiting for clients|wait timeout after [0-9]+ms|client socket has (timed out|failed)|Rendezvous(Timeout|Connection|Closed)Error' ||
     told network 'a connection broke' 'Connection (reset|closed) by (remote )?peer|Broken pipe|Connection refused|Socket Timeout' ||
     told network 'a shared file system failed' 'Stale file handle|Transport endpoint is not connected|Remote I/O error|Input/output error' ||
-        told unknown 'an unknown error' ''
+    told unknown 'an unknown error' ''
 }
 
 told() { # KIND WHAT PATTERN: whether it is that end
