@@ -57,16 +57,16 @@ def warnings(plan: Plan) -> Iterator[Diagnostic]:
 def _name_problems(plan: Plan) -> Iterator[Diagnostic]:
     job, launch = plan.job, settings(plan.job)
     if launch.job_name is not None and not _is_label(launch.job_name, LONGEST_JOB):
-        message = f"`job_name` is no name of at most {LONGEST_JOB} characters for Kubernetes"
+        message = f"`job_name` is not a Kubernetes name of at most {LONGEST_JOB} characters"
         yield Diagnostic(NAME, message, job.span("launch", "job_name"), help=_LABELS)
     for key in ("namespace", "queue", "service_account", "pull_secret", "priority"):
         value = getattr(launch, key)
         if value is not None and not _is_label(value):
-            message = f"`{key}` is no name for Kubernetes: `{value}`"
+            message = f"`{key}` is not a Kubernetes name: `{value}`"
             yield Diagnostic(NAME, message, job.span("launch", key), help=_LABELS)
     for secret in launch.secrets:
         if not _is_label(secret):
-            message = f"`secrets` has no name for Kubernetes: `{secret}`"
+            message = f"an entry of `secrets` is not a Kubernetes name: `{secret}`"
             yield Diagnostic(NAME, message, job.span("launch", "secrets"), help=_LABELS)
     if not sbatch.holds(launch.image) or " " in launch.image:
         message = "`image` is empty, or holds a space or a control character"

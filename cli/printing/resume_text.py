@@ -63,7 +63,7 @@ def _rows(verdict: Verdict) -> Iterator[list[str]]:
 
 def _outcome(row: Row | None) -> str:
     if row is None:
-        return "nobody has told whether it resumes"
+        return "not known whether it resumes"
     if row.stops:
         return "stops"
     return f"loses {_listed(row.lost)}" if row.lost else "resumes"

@@ -312,13 +312,21 @@ def test_no_text_is_expanded(text: str) -> None:
 
 
 REFUSED = [
-    ({"job_name": "My_Run"}, "PAR626", "`job_name` is no name of at most 40 characters"),
-    ({"job_name": "a" * 41}, "PAR626", "`job_name` is no name of at most 40 characters"),
-    ({"namespace": "a b"}, "PAR626", "`namespace` is no name for Kubernetes: `a b`"),
+    (
+        {"job_name": "My_Run"},
+        "PAR626",
+        "`job_name` is not a Kubernetes name of at most 40 characters",
+    ),
+    (
+        {"job_name": "a" * 41},
+        "PAR626",
+        "`job_name` is not a Kubernetes name of at most 40 characters",
+    ),
+    ({"namespace": "a b"}, "PAR626", "`namespace` is not a Kubernetes name: `a b`"),
     ({"image": ""}, "PAR626", "`image` is empty"),
     ({"rdma": "rdma ib"}, "PAR626", "`rdma` has no key of a label or resource: `rdma ib`"),
     ({"node_selector": {"a": "b c"}}, "PAR626", "`a` cannot be `b c`: no label has this value"),
-    ({"secrets": ("A",)}, "PAR626", "`secrets` has no name for Kubernetes: `A`"),
+    ({"secrets": ("A",)}, "PAR626", "an entry of `secrets` is not a Kubernetes name: `A`"),
     ({"volumes": ("runs",)}, "PAR628", "`runs` mounts nothing"),
     ({"volumes": ("runs:x",)}, "PAR628", "`runs:x` mounts nothing"),
     ({"volumes": ("a:/x", "b:/x")}, "PAR628", "two volumes at `/x`"),
