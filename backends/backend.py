@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..compiler.target import Codes, Target
     from ..dsl.diagnostics import Diagnostic
     from ..reading.facts import LaunchConfig, Value
+    from .following import Need
     from .reader import Reader
     from .resume import Resume
     from .smoke_run import SmokeRun
@@ -40,10 +41,9 @@ class Backend:
     `emit(plan)` gives file texts by path below the output folder and raises `JobError` for what the framework
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. With the
     settings of `brief` a run leaves no checkpoint, does nothing beside its steps and reports each. `first` is
-    what the target of a first job says, with a remark: where to put data. `unfollowed(previous, plan)` says
-    why the framework cannot load the weights of a stage's plan into the next stage's, and a cure; None where
-    it can. `last_step(plan)` is the command that prints the step of a run's newest checkpoint, which a
-    launcher asks before and after a start.
+    what the target of a first job says, with a remark: where to put data. `follows(previous)` is what the
+    next stage's layout needs so that it loads the weights of a stage's plan. `last_step(plan)` is the command
+    that prints the step of a run's newest checkpoint, which a launcher asks before and after a start.
     """
 
     package: str
@@ -51,7 +51,7 @@ class Backend:
     facts: Callable[[Plan], dict[str, Value]]
     brief: Mapping[str, Any]
     first: tuple[str, str] = ("", "")
-    unfollowed: Callable[[Plan, Plan], tuple[str, str] | None] = lambda previous, plan: None
+    follows: Callable[[Plan], tuple[Need, ...]] = lambda previous: ()
     last_step: Callable[[Plan], str] = lambda plan: "true"
 
     @property

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from parc import compiler
 from parc.backends import BACKENDS, LAUNCHERS, OPTIONS
 from parc.compiler import Progress
-from parc.compiler.codes import UNFOLLOWED
 from parc.compiler.plan import Estimate, Measured, Plan
 from parc.compiler.target import warnings as warnings_of
 from parc.dsl import load as read_job
@@ -165,41 +164,6 @@ def softened(complaints: Iterable[Diagnostic], soft: bool) -> list[Diagnostic]:
 
 
 @dataclass(frozen=True)
-class Staged:
-    """A job of several stages with the plans of each."""
-
-    name: str
-    stages: tuple[Planned, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether each stage has a plan."""
-        return all(stage.plans for stage in self.stages)
-
-    def by_target(self) -> dict[str, list[Plan]]:
-        """The plans of the targets that have one for each stage, in the order of the stages."""
-        found = [{plan.target: plan for plan in stage.plans} for stage in self.stages]
-        return {
-            name: [plans[name] for plans in found]
-            for name in found[0]
-            if all(name in plans for plans in found)
-        }
-
-    def diagnostics(self) -> list[Diagnostic]:
-        """What is said of the stages, each complaint once."""
-        return list(dict.fromkeys(said for stage in self.stages for said in stage.diagnostics()))
-
-
-def plan_stages(
-    job: Job, names: Iterable[str] | None = None, progress: Shown | None = None
-) -> Staged:
-    """Solve every target for each stage; raises `JobError` for a name that the job does not have."""
-    chosen = target_names(job, names)
-    plans = (plan_targets(each, chosen, progress, fewer=True) for each in job.stages)
-    return Staged(job.name, tuple(plans))
-
-
-@dataclass(frozen=True)
 class Emitted:
     """Files by path below the output folder, and those of them that are scripts to start."""
 
@@ -226,7 +190,7 @@ def plan_targets(
             outcomes = compiler.plan_all(job, targets, search)
             plans = ranked(each for each in outcomes if isinstance(each, Plan))
             if fewer and plans:
-                plans = (_with_advice(plans[0]), *plans[1:])
+                plans = (with_advice(plans[0]), *plans[1:])
         except KeyboardInterrupt as interruption:
             for line in search.best_so_far():
                 interruption.add_note(line)
@@ -240,7 +204,8 @@ def plan_targets(
     return Planned(job, plans, tuple(complaints), search.whole)
 
 
-def _with_advice(plan: Plan) -> Plan:
+def with_advice(plan: Plan) -> Plan:
+    """A plan that tells whether fewer nodes or other settings would do better."""
     target = BACKENDS[plan.target].target
     found = compiler.fewer_nodes(plan, target), compiler.worthwhile_settings(plan, target)
     return plan.model_copy(update=dict(zip(("fewer", "worthwhile"), found, strict=True)))
@@ -264,18 +229,14 @@ def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:
     return chosen
 
 
-def emit(planned: Planned, previous: Planned | None = None) -> tuple[Planned, Emitted]:
-    """Launch files of every plan; one that its framework or launcher cannot express becomes a complaint, as
-    does one that cannot begin with the weights of the `previous` stage's plan of its target."""
-    earlier = {plan.target: plan for plan in previous.plans} if previous else {}
+def emit(planned: Planned) -> tuple[Planned, Emitted]:
+    """Launch files of every plan; one that its framework or launcher cannot express becomes a complaint."""
     plans: list[Plan] = []
     complaints = list(planned.complaints)
     files: dict[str, str] = {}
     scripts: set[str] = set()
     for plan in planned.plans:
         try:
-            if plan.job.previous and plan.target in earlier:
-                _refuse_to_follow(earlier[plan.target], plan)
             files |= _files(plan)
         except JobError as error:
             complaints += [(plan.target, diagnostic) for diagnostic in error.diagnostics]
@@ -284,18 +245,6 @@ def emit(planned: Planned, previous: Planned | None = None) -> tuple[Planned, Em
             scripts.add(BACKENDS[plan.target].entry)
     made = replace(planned, plans=tuple(plans), complaints=tuple(complaints))
     return made, Emitted(files, frozenset(scripts))
-
-
-def _refuse_to_follow(previous: Plan, plan: Plan) -> None:
-    """Raises `JobError` where the framework cannot load the weights of one stage's layout into the next's."""
-    refused = BACKENDS[plan.target].unfollowed(previous, plan)
-    if not previous.job.saves(plan.target):
-        refused = "it writes none", "leave `save` to its default"
-    if refused:
-        why, help = refused
-        stage, before = plan.job.stage, previous.job.stage
-        message = f"{plan.target}: stage `{stage}` cannot load the weights of `{before}`: {why}"
-        raise JobError([Diagnostic(UNFOLLOWED, message, plan.job.span("train"), help=help)])
 
 
 def _files(plan: Plan) -> dict[str, str]:

@@ -298,13 +298,23 @@ class FewerNodes(Frozen):
     nvlink_domain: int | None = None
 
 
+class Follows(Frozen):
+    """The conditions under which a layout loads the checkpoint of the `stage` before, of those that the best
+    layout does not satisfy, and that one's price."""
+
+    stage: str
+    conditions: tuple[str, ...]
+    best: Estimate
+
+
 class Plan(Frozen):
     """The answer for one target. `best` is the layout that is predicted best where another one is chosen: a
     simpler or roomier one, as good within `goal.within`, or one that did better when layouts ran or were
     simulated, as `simulated` tells of a pipeline. `settings` are the chosen values of what the job leaves
     open, and `other_settings` all other choices, the best first; `job` has the chosen ones, of which alone
     `best`, `runners_up` and `doubt` tell, and the proof covers all. `fewer` is looked for on the best target
-    alone, and so is `worthwhile`: what other settings would bring.
+    alone, and so is `worthwhile`: what other settings would bring. `follows` is of a stage that would have
+    another layout if it did not begin with the weights of the one before.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
@@ -323,6 +333,7 @@ class Plan(Frozen):
     other_settings: tuple[OtherSettings, ...] = ()
     fewer: FewerNodes | None = None
     worthwhile: tuple[WorthwhileSetting, ...] = ()
+    follows: Follows | None = None
 
     @property
     def layout(self) -> Layout:

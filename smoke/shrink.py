@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from ..backends.following import Need
 from ..compiler import plan as solve
 from ..compiler.plan import Layout, Plan
 from ..compiler.rules.validity import problems
 from ..compiler.target import Target
-from ..dsl.diagnostics import Source, Span
-from ..dsl.expression import Call, Const, Name
 from ..dsl.job import Constraint, Goal, Job, TargetSpec, Train
 from ..dsl.model import Model
 from .layout import cuts
@@ -90,9 +89,7 @@ def _requirements(target: Target, job: Job, layout: Layout) -> Iterator[Constrai
     decided = {*target.domains(job), "microbatches"}
     for name in REQUIRED:
         if name in decided:
-            text = f"{name} == {getattr(layout, name)}"
-            met = Call("==", (Name(name), Const(getattr(layout, name))))
-            yield Constraint("require", met, Span(Source("parc smoke", text), 0, len(text)))
+            yield Need(name, "==", getattr(layout, name)).required("parc smoke")
 
 
 def not_exercised(before: Plan, after: Plan, gpus: bool) -> list[str]:

@@ -9,7 +9,7 @@ BACKEND = Backend(
     facts=when_called(f"{__name__}.emit.files", "facts"),
     last_step=when_called(f"{__name__}.emit.last_step", "last_step"),
     brief={**QUIET, "save": None, "valid_data": None},
-    unfollowed=when_called(f"{__name__}.followed", "unfollowed"),
+    follows=when_called(f"{__name__}.followed", "needs"),
     first=('data = "/data/tokens.bin"', "a flat file of token ids"),
 )
 

@@ -1,30 +1,27 @@
-"""Plans of two stages -> why DeepSpeed's engine cannot load the weights of the first into the second."""
+"""A stage's plan -> what a layout needs so that DeepSpeed's engine loads its weights into the next stage."""
 
 from ...compiler.plan import Plan
+from ..following import Need
 
 
-def unfollowed(previous: Plan, plan: Plan) -> tuple[str, str] | None:
-    """What `engine.load_checkpoint(..., load_module_only=True)` needs to be equal, and how it becomes so.
+def needs(previous: Plan) -> tuple[Need, ...]:
+    """What `engine.load_checkpoint(..., load_module_only=True)` needs to be equal.
 
     ZeRO 3 has a file of weights for each rank, a pipeline one for each layer and the other stages one in all,
     of each rank of tensor parallelism (engine.py, _get_all_ckpt_names; pipe/module.py, ckpt_layer_path).
     """
-    one, other = previous.layout, plan.layout
-    if (one.zero == 3) != (other.zero == 3):
-        return f"ZeRO {one.zero} wrote it, and ZeRO {other.zero} reads it", _require("zero <= 2")
-    if one.zero == 3 and (one.gpus, one.hpz) != (other.gpus, other.hpz):
-        wrote, reads = (f"{each.gpus} GPUs, hpz {each.hpz}" for each in (one, other))
-        why = f"ZeRO 3 divided it over {wrote}, and reads it on {reads}"
-        return (
-            why,
-            f"`require zero <= 2` in the goal, or one number of nodes and `require hpz == {one.hpz}`",
-        )
-    if (one.pp > 1) != (other.pp > 1):
-        return f"pp {one.pp} wrote it, and pp {other.pp} reads it", _require("pp == 1")
-    if one.tp != other.tp:
-        return f"tp {one.tp} wrote it, and tp {other.tp} reads it", _require(f"tp == {one.tp}")
-    return None
-
-
-def _require(condition: str) -> str:
-    return f"`require {condition}` in the goal, which holds for each stage"
+    wrote = previous.layout
+    whole = (
+        (
+            Need("pp", ">=", 2, "a pipeline's files, one a layer")
+            if wrote.pp > 1
+            else Need("pp", "==", 1, "files of a model without a pipeline")
+        ),
+        Need("tp", "==", wrote.tp, "a file for each rank of tensor parallelism"),
+    )
+    if wrote.zero < 3:
+        return (Need("zero", "<=", 2, "files that ZeRO 3 does not read"), *whole)
+    divided = "a file for each rank of ZeRO 3"
+    ranks = (("gpus", wrote.gpus), ("hpz", wrote.hpz))
+    own = Need("zero", "==", 3, "files that ZeRO 3 alone reads")
+    return (own, *(Need(name, "==", value, divided) for name, value in ranks), *whole)

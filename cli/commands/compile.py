@@ -7,7 +7,7 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from parc.dsl.job import Job
 
-    from ..api import Emitted, Planned, Staged
+    from ..api import Emitted, Planned
     from ..earlier_page import EarlierPage
+    from ..staging import Staged
     from ..writing.output_folder import Change
 
 NAME = "compile"
@@ -145,25 +146,25 @@ def _compile(
     """Plans and files of all jobs; a job of which no target has a plan adds no files."""
     from parc.backends.render import load
 
-    from ..api import emit, plan_targets, stages_of
+    from ..api import emit
     from ..earlier_page import EarlierPage
     from ..own_files import doubtful
     from ..resuming import broken_resumes
+    from ..staging import planned_stages
     from ..writing.output_folder import MANIFEST, readable
 
     Thread(target=load, daemon=True).start()
     result = _Result()
-    for job in (stage for each in jobs for stage in stages_of(each)):
-        previous = result.planned[-1] if job.previous else None
-        found = plan_targets(job, targets, progress, keep=report, fewer=True)
-        planned, emitted = emit(found, previous)
+    stages = (planned_stages(job, targets, progress, keep=report) for job in jobs)
+    for found in chain.from_iterable(stages):
+        planned, emitted = emit(found)
         complaints = [complaint for _, complaint in planned.complaints]
         doubts = doubtful(emitted.files) if planned.plans else []
         print_diagnostics(complaints + planned.warnings() + doubts)
         result.planned.append(planned)
         if not planned.plans:
             continue
-        part = _part(job, len(jobs) > 1)
+        part = _part(planned.job, len(jobs) > 1)
         print_diagnostics(broken_resumes(output / part, planned.plans, emitted.files))
         earlier = readable(output / part, (MANIFEST, PAGE))
         page = EarlierPage(output / part / PAGE, writes)
@@ -233,7 +234,7 @@ def _refuse_equal_names(jobs: Sequence[Job]) -> None:
 
 def _staged(planned: Sequence[Planned]) -> Iterator[Staged]:
     """The stages of each job that has some, together."""
-    from ..api import Staged
+    from ..staging import Staged
 
     for name, ones in groupby(
         (one for one in planned if one.job.stage), lambda one: _whole(one.job)

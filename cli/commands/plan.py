@@ -43,9 +43,9 @@ def run(arguments: Namespace) -> int:
 
 def _stages(job: Job, arguments: Namespace) -> int:
     """The plans of each stage, and the days and the cost of all."""
-    from ..api import plan_stages
     from ..printing.stages import staged_json, staged_text
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress
+    from ..staging import plan_stages
 
     staged = plan_stages(job, arguments.target, progress)
     print_diagnostics(staged.diagnostics())

@@ -73,6 +73,7 @@ def plan_json(plan: Plan) -> JsonObject:
         **_settings(plan),
         **_worthwhile(plan),
         **_fewer(plan),
+        **_follows(plan),
         **_checkpoints(plan),
     }
 
@@ -129,6 +130,14 @@ def _fewer(plan: Plan) -> JsonObject:
     said = {"nodes": found.estimate.nodes, "gpus": found.estimate.gpus}
     domain = {"nvlink_domain": found.nvlink_domain} if found.nvlink_domain else {}
     return {"fewer": {**said, **domain, **_summary(found.estimate)}}
+
+
+def _follows(plan: Plan) -> JsonObject:
+    """What a stage's layout was chosen under, and the best layout without; else nothing."""
+    if (found := plan.follows) is None:
+        return {}
+    conditions = list(found.conditions)
+    return {"follows": {"stage": found.stage, "require": conditions, "best": _summary(found.best)}}
 
 
 def _checkpoints(plan: Plan) -> JsonObject:

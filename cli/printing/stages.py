@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 from parc.compiler.plan import Plan
 
-from ..api import Staged
+from ..staging import Staged
 from .plan_json import JsonObject, planned_json, rounded
 from .plan_text import plans_text
 from .words.layouts import splitting
 from .words.numbers import duration, of_peak, short
+from .words.paragraphs import words
+
+#: The share by which a stage takes longer at least to be called longer.
+SHOWN = 0.0005
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -36,14 +40,28 @@ def sum_lines(staged: Staged) -> list[str]:
     width = max(len("all"), *(len(stage.job.stage) for stage in staged.stages))
     for target, plans in sums.items():
         lines += ["", f"  {target}"]
-        lines += [
-            f"    {plan.job.stage:<{width}}  {_taken(plan.estimate.days, plan.estimate.cost)}  "
-            f"{plan.layout.gpus:,} GPUs  MFU {plan.estimate.mfu:.1%}{of_peak(plan.job)}  "
-            f"{splitting(plan.layout)}"
-            for plan in plans
-        ]
+        for plan in plans:
+            lines += [
+                f"    {plan.job.stage:<{width}}  {_taken(plan.estimate.days, plan.estimate.cost)}  "
+                f"{plan.layout.gpus:,} GPUs  MFU {plan.estimate.mfu:.1%}{of_peak(plan.job)}  "
+                f"{splitting(plan.layout)}",
+                *(words(f"    {'':<{width}}  ", follows(plan)) if plan.follows else ()),
+            ]
         lines.append(f"    {'all':<{width}}  {_taken(*_sums(plans)[:2])}".rstrip())
     return lines
+
+
+def follows(plan: Plan) -> str:
+    """The conditions under which a stage's layout loads the checkpoint of the one before, and their cost;
+    empty where its best layout loads it."""
+    if (found := plan.follows) is None:
+        return ""
+    longer = plan.estimate.days / found.best.days - 1
+    cost = f", {longer:.1%} longer than" if longer >= SHOWN else ", as long as"
+    said = " and ".join(f"`{each}`" for each in found.conditions)
+    return (
+        f"{said}, to load the weights of `{found.stage}`{cost} with {splitting(found.best.layout)}"
+    )
 
 
 def _follow(staged: Staged) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import parc
-from parc.api import Planned, emit, plan_targets
+from parc.api import emit
+from parc.staging import planned_stages
 from tests.acceptance.support.deepspeed_runs import losses
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.processes import start, stop
@@ -34,12 +35,11 @@ def compiled(folder: Path, name: str, rate: float, rule: str) -> dict[str, Path]
     job = folder / "tiny.par"
     job.write_text(JOB.format(rate=rate, rule=rule, folder=folder))
     found: dict[str, Path] = {}
-    previous: Planned | None = None
-    for stage in parc.load(job).stages:
-        previous, files = emit(plan_targets(stage), previous)
-        assert not previous.complaints, previous.complaints
-        place = write(files.files, folder / name / stage.stage)
-        found[stage.stage] = place / "deepspeed" / "launch.sh"
+    for planned in planned_stages(parc.load(job)):
+        done, files = emit(planned)
+        assert not done.complaints, done.complaints
+        place = write(files.files, folder / name / done.job.stage)
+        found[done.job.stage] = place / "deepspeed" / "launch.sh"
     return found
 
 

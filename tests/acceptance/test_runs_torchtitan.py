@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import parc
-from parc.api import Planned, emit, plan_targets
+from parc.api import emit
 from parc.backends.torchtitan.smoke import SMOKE, write_text
 from parc.smoke.processes import Line
 from parc.smoke.run import on_cpu, steps_of
+from parc.staging import planned_stages
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.processes import start, stop
 from tests.acceptance.support.recorded_launches import write
@@ -34,12 +35,11 @@ def compiled(folder: Path, name: str, rate: float) -> dict[str, Path]:
     job = folder / "tiny.par"
     job.write_text(JOB.format(rate=rate))
     found: dict[str, Path] = {}
-    previous: Planned | None = None
-    for stage in parc.load(job).stages:
-        previous, files = emit(plan_targets(stage), previous)
-        assert not previous.complaints, previous.complaints
-        place = write(files.files, folder / name / stage.stage)
-        found[stage.stage] = place / "torchtitan" / "launch.sh"
+    for planned in planned_stages(parc.load(job)):
+        done, files = emit(planned)
+        assert not done.complaints, done.complaints
+        place = write(files.files, folder / name / done.job.stage)
+        found[done.job.stage] = place / "torchtitan" / "launch.sh"
     return found
 
 

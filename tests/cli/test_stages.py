@@ -9,9 +9,9 @@ import pytest
 
 import parc
 from parc.__main__ import main
-from parc.api import plan_stages
 from parc.checking import checked
 from parc.dsl import JobError
+from parc.staging import plan_stages
 
 TEXT = """
 let batch = 256
@@ -84,11 +84,13 @@ def test_conditions_are_of_each_stage(tmp_path: Path) -> None:
     assert ours != theirs
 
 
-def test_the_plans_and_their_sum(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plans_and_their_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = written(tmp_path, goal="; require zero <= 1")
     staged = plan_stages(parc.load(job), ["megatron"])
     plans = staged.by_target()["megatron"]
     alone = [parc.compile(stage, ["megatron"])[0] for stage in parc.load(job).stages]
     assert [plan.layout for plan in plans] == [plan.layout for plan in alone]
+    assert not any(plan.follows for plan in plans)
     assert main(["plan", str(job), "--target", "megatron", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [stage["stage"] for stage in found["stages"]] == ["main", "long"]
@@ -102,7 +104,8 @@ def test_the_text_has_a_line_for_each_stage(job: Path, capsys: pytest.CaptureFix
     shown = capsys.readouterr().out
     assert "job-main  " in shown and "job-long  " in shown
     summed = shown[shown.index("2 stages, one after another") :].splitlines()
-    assert [line.split()[0] for line in summed[2:6]] == ["megatron", "main", "long", "all"]
+    rows = [line.split()[0] for line in summed[2:] if line[:5].strip()]
+    assert rows == ["megatron", "main", "long", "all", "torchtitan", "main", "long", "all"]
     assert all(len(line) <= 80 for line in summed)
 
 

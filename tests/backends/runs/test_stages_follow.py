@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import parc
-from parc.api import Planned, emit, plan_stages
+from parc.__main__ import main
+from parc.api import Planned, emit
 from parc.backends import BACKENDS
 from parc.compiler.plan import Plan, Proof
 from parc.compiler.run import run_of
 from parc.dsl.job import Job
 from parc.printing.stages import sum_lines
+from parc.staging import following, plan_stages
 from tests.backends.runs.test_run_folders import TARGETS, start
 
 PROOF = Proof(status="OPTIMAL", objective="mfu", value=1, bound=1, layouts=1, seconds=1)
@@ -37,10 +40,16 @@ SAVED = {"megatron": READS["megatron"][1], "deepspeed": "latest", "torchtitan": 
 
 
 def stages(
-    folder: Path, target: str, long: str = "", options: str = "", train: str = ""
+    folder: Path,
+    target: str,
+    long: str = "",
+    options: str = "",
+    train: str = "",
+    goal: str = "maximize mfu",
 ) -> tuple[Job, ...]:
     path = folder / "tiny.par"
-    path.write_text(JOB.format(target=target, long=long, options=options, train=train))
+    text = JOB.format(target=target, long=long, options=options, train=train)
+    path.write_text(f"{text}goal {{ {goal} }}\n")
     return parc.load(path).stages
 
 
@@ -52,10 +61,9 @@ def plan_of(job: Job, target: str, **layout: int) -> Plan:
 def written(folder: Path, target: str, options: str = "") -> tuple[Path, Path]:
     """The entry scripts of both stages, whose files are in `folder`/out."""
     found = []
-    previous: Planned | None = None
     for job in stages(folder, target, options=options):
         plan = plan_of(job, target, zero=3 if target == "torchtitan" else 1)
-        previous, files = emit(Planned(job, (plan,)), previous)
+        _, files = emit(Planned(job, (plan,)))
         for path, text in files.files.items():
             place = folder / "out" / job.stage / path
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -137,43 +145,85 @@ def test_weights_are_those_of_the_first_stage_or_its_own(tmp_path: Path) -> None
     assert (long.train.weights, long.previous) == ("own", None)
 
 
+#: Layouts of the first stage and of the second one's best plan, and what the second one's needs.
 UNREAD = {
-    "megatron": (
-        {"zero": 1},
-        {"zero": 2},
-        "zero 1 writes torch_dist, and zero 2 reads fsdp_dtensor",
-    ),
-    "deepspeed": ({"zero": 1}, {"zero": 3}, "ZeRO 1 wrote it, and ZeRO 3 reads it"),
-    "deepspeed pp": (
-        {"zero": 1},
-        {"zero": 1, "pp": 2, "dp_shard": 1},
-        "pp 1 wrote it, and pp 2 reads it",
-    ),
+    "megatron": ({"zero": 1}, {"zero": 2}, ["zero <= 1"]),
+    "megatron back": ({"zero": 3}, {"zero": 1}, ["zero >= 2"]),
+    "deepspeed": ({"zero": 1}, {"zero": 3}, ["zero <= 2"]),
+    "deepspeed back": ({"zero": 3}, {"zero": 2}, ["zero == 3"]),
+    "deepspeed pp": ({"zero": 1}, {"zero": 1, "pp": 2, "dp_shard": 1}, ["pp == 1"]),
 }
 
 
-@pytest.mark.parametrize("name", UNREAD)
-def test_layouts_that_do_not_read_each_other_are_refused(name: str, tmp_path: Path) -> None:
+def first_plan(folder: Path, name: str) -> Plan:
     target = name.split()[0]
-    before, after, why = UNREAD[name]
-    main, long = stages(tmp_path, target)
-    planned = Planned(main, (plan_of(main, target, **before),))
-    following = Planned(long, (plan_of(long, target, **after),))
-    done, files = emit(following, planned)
-    ((_, complaint),) = done.complaints
-    assert complaint.code == "PAR046" and why in complaint.message and not files.files
+    return plan_of(stages(folder, target)[0], target, **UNREAD[name][0])
+
+
+def followed(folder: Path, name: str, goal: str = "maximize mfu") -> Planned:
+    previous = first_plan(folder, name)
+    _, long = stages(folder, previous.target, goal=goal)
+    plan = plan_of(long, previous.target, **UNREAD[name][1])
+    return following(Planned(long, (plan,)), {plan.target: previous})
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_a_stage_takes_a_layout_that_reads_the_one_before(name: str, tmp_path: Path) -> None:
+    found = followed(tmp_path, name)
+    (plan,), conditions = found.plans, UNREAD[name][2]
+    assert not found.complaints and plan.follows
+    assert (plan.follows.stage, list(plan.follows.conditions)) == ("main", conditions)
+    # As the solver finds it where the job says so itself.
+    needs = BACKENDS[plan.target].follows(first_plan(tmp_path, name))
+    require = "".join(f"; require {each.text}" for each in needs if each.name != "tp")
+    _, long = stages(tmp_path, plan.target, goal=f"maximize mfu{require}")
+    assert plan.layout == parc.compile(long)[0].layout
+    again = following(Planned(plan.job, (plan,)), {plan.target: plan})
+    assert again.plans == (plan,), "what it takes needs nothing more"
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_where_none_does_it_is_refused(name: str, tmp_path: Path) -> None:
+    _, after, conditions = UNREAD[name]
+    fixed = "; ".join(f"require {key} == {value}" for key, value in after.items())
+    found = followed(tmp_path, name, f"maximize mfu; {fixed}")
+    ((_, complaint),) = found.complaints
+    assert complaint.code == "PAR046" and not found.plans
+    assert f"`require {conditions[0]}`" in complaint.message
+    assert "stage `long` cannot load the weights of `main`" in complaint.message
     assert complaint.span is not None and complaint.span.text.startswith("stage long")
-    equal = Planned(long, (plan_of(long, target, **before),))
-    assert emit(equal, planned)[1].files
+    assert complaint.help and "which holds for each stage" in complaint.help
+
+
+def test_the_price_of_following_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The best layout of the long stage is Megatron-FSDP, whose format the first one does not write."""
+    text = """
+model m from std.llama3_8b {}
+cluster c from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64 }
+stage main { steps = 100 }
+stage long { seq_len = 8192; steps = 20 }
+goal { maximize mfu; require zero <= 1 or train.seq_len == 8192 }
+target megatron { data = "/d" }
+"""
+    path = tmp_path / "eight.par"
+    path.write_text(text)
+    assert main(["plan", str(path)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "`zero <= 1`, to load the weights of `main`, " in shown and "% longer than with" in shown
+    assert main(["plan", str(path), "--json"]) == 0
+    first, long = (each["plans"][0] for each in json.loads(capsys.readouterr().out)["stages"])
+    assert "follows" not in first and long["follows"]["require"] == ["zero <= 1"]
+    assert long["follows"]["best"]["layout"]["zero"] >= 2 > long["layout"]["zero"]
 
 
 def test_a_stage_without_checkpoints_is_not_followed(tmp_path: Path) -> None:
     main, long = stages(tmp_path, "deepspeed", options="save = none")
-    done, _ = emit(
+    found = following(
         Planned(long, (plan_of(long, "deepspeed", zero=1),)),
-        Planned(main, (plan_of(main, "deepspeed", zero=1),)),
+        {"deepspeed": plan_of(main, "deepspeed", zero=1)},
     )
-    assert "it writes none" in done.complaints[0][1].message
+    assert "it writes none" in found.complaints[0][1].message
 
 
 def test_one_script_submits_all_stages(tmp_path: Path) -> None:
