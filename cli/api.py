@@ -142,7 +142,14 @@ class Planned:
         from .slow_targets import slow_targets
 
         own = [each for plan in self.plans for each in _warnings(plan)]
-        return [*own, *slow_targets(self.plans)]
+        return [*own, *(each for _, each in slow_targets(self.plans))]
+
+    def warnings_about(self, plan: Plan) -> list[Diagnostic]:
+        """The warnings of one of the plans."""
+        from .slow_targets import slow_targets
+
+        slow = [each for target, each in slow_targets(self.plans) if target == plan.target]
+        return [*_warnings(plan), *slow]
 
 
 def _warnings(plan: Plan) -> Iterator[Diagnostic]:

@@ -15,21 +15,23 @@ from .printing.words.numbers import seconds
 TIMES, LEAST_MFU = 2.0, 0.10
 
 
-def slow_targets(plans: Sequence[Plan]) -> Iterator[Diagnostic]:
-    """Nothing of plans whose GPUs differ in number: they are chosen to be few."""
+def slow_targets(plans: Sequence[Plan]) -> Iterator[tuple[str, Diagnostic]]:
+    """The targets on which a job hardly trains. Nothing of plans whose GPUs differ in number: they are
+    chosen to be few."""
     for plan in plans:
         fastest = min(plans, key=lambda each: each.estimate.step_seconds)
         times = plan.estimate.step_seconds / fastest.estimate.step_seconds
         if plan.layout.gpus == fastest.layout.gpus and times > TIMES:
             other = f"{times:.1f} times as long as on {fastest.target}"
-            yield _slow(plan, f"takes {other}", f"leave it out, or say `--target {fastest.target}`")
+            help = f"leave it out, or say `--target {fastest.target}`"
+            yield plan.target, _slow(plan, f"takes {other}", help)
         elif plan.estimate.mfu < LEAST_MFU:
             name, took = max(plan.estimate.time.items(), key=lambda term: term[1])
             share = f"{took / plan.estimate.step_seconds:.0%} of it {name}"
             help = (
                 "`parc explain` tells what holds it up; fewer GPUs, or another target, waste less"
             )
-            yield _slow(plan, f"is {share}", help)
+            yield plan.target, _slow(plan, f"is {share}", help)
 
 
 def _slow(plan: Plan, why: str, help: str) -> Diagnostic:

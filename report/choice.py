@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from parc.compiler.plan import Plan
 from parc.dsl.open_settings import words_of
-from parc.printing import choice_text, fewer_text
+from parc.printing import choice_text, fewer_text, settings_text
 from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk
 from parc.printing.words.paragraphs import BELOW
@@ -29,6 +29,11 @@ def fewer(plan: Plan) -> str:
     """Whether fewer nodes would do; empty where only all do."""
     text = fewer_text.fewer(plan)
     return f"{text}." if text else ""
+
+
+def faster(plan: Plan) -> list[str]:
+    """The settings that would make the layout much faster, by how much, and what each needs."""
+    return [settings_text.worthwhile(each) for each in plan.worthwhile]
 
 
 def doubt(plan: Plan) -> str:

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from parc.api import cautions
 from parc.compiler.plan import Estimate, Plan
 from parc.printing.advice_text import TELL, advice, local_command
 from parc.printing.plan_json import job_json, planned_json
 from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk, seconds
 
-from .choice import binding, choice, doubt, fewer, proof, runners_up
+from .choice import binding, choice, doubt, faster, fewer, proof, runners_up
 from .figures.common import GIB
 from .page import facts, title
 
@@ -47,9 +46,10 @@ def report_markdown(planned: Planned, *, timed: bool = True) -> str:
         _details("Memory of the fullest rank", _table(["term", "GiB"], _memory(best.estimate))),
         " ".join(marked(each) for each in (choice(best), doubt(best), fewer(best)) if each),
         f"**Proof.** {marked(proof(best, timed))}",
+        *_faster(best),
         *_bound(best),
         *_others(best),
-        *(f"> {marked(each.message)} ({each.code})" for each in cautions(best.job, best.target)),
+        *(f"> {marked(each.message)} ({each.code})" for each in planned.warnings_about(best)),
         f"<sub>parc {planned_json(planned)['parc']}, {marked(str(about['file']))} with sha256 "
         f"{planned.job.digest[:16]}; the numbers are predictions, those of plan.json.</sub>",
     ]
@@ -110,6 +110,11 @@ def quoted(code: str) -> str:
     longest = max(map(len, re.findall("`+", code)), default=0)
     ticks = "`" * (longest + 1)
     return f"{ticks} {code} {ticks}" if longest else f"{ticks}{code}{ticks}"
+
+
+def _faster(plan: Plan) -> Iterable[str]:
+    if found := faster(plan):
+        yield "**Faster with.**\n\n" + "\n".join(f"- {marked(each)}" for each in found)
 
 
 def _bound(plan: Plan) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parc.api import cautions, step_timeline
+from parc.api import step_timeline
 from parc.compiler.model.parameters import total
 from parc.compiler.plan import Estimate, Plan
 from parc.compiler.risk import band
@@ -25,7 +25,7 @@ from parc.printing.words.numbers import (
     stored,
 )
 
-from .choice import binding, choice, doubt, fewer, proof, runners_up
+from .choice import binding, choice, doubt, faster, fewer, proof, runners_up
 from .figures.common import GIB, Json
 from .figures.gpus import gpus
 from .figures.grid import grid
@@ -40,15 +40,11 @@ from .landscape import Landscape, landscape
 if TYPE_CHECKING:
     from parc.api import Planned
     from parc.compiler.schedule.timeline import Timeline
-    from parc.compiler.search.sweep import Swept
 
 
 def page_values(planned: Planned, timed: bool) -> dict[str, Any]:
     """What the template shows, and as `data` what its script draws."""
-    parts = [
-        _part(plan, number, timed, planned.whole.get(plan.target))
-        for number, plan in enumerate(planned.plans)
-    ]
+    parts = [_part(planned, plan, number, timed) for number, plan in enumerate(planned.plans)]
     figures = {name: figure for part in parts for name, figure in part.pop("figures").items()}
     if len(parts) > 1:
         figures["targets"] = targets(planned.plans)
@@ -88,11 +84,11 @@ def title(job: Job, plan: Plan) -> list[str]:
     ]
 
 
-def _part(plan: Plan, number: int, timed: bool, whole: Swept | None) -> dict[str, Any]:
-    """A target's part of the page; its figures are named for its number. `whole`: as in `landscape`."""
+def _part(planned: Planned, plan: Plan, number: int, timed: bool) -> dict[str, Any]:
+    """A target's part of the page; its figures are named for its number."""
     estimate = plan.estimate
     simulated = _simulated(plan)
-    found = landscape(plan, whole)
+    found = landscape(plan, planned.whole.get(plan.target))
     drawn: dict[str, Json | None] = {
         "grid": grid(plan.layout, plan.job.cluster.gpus_per_node),
         "memory": memory(estimate),
@@ -121,15 +117,14 @@ def _part(plan: Plan, number: int, timed: bool, whole: Swept | None) -> dict[str
         "choice": choice(plan),
         "doubt": doubt(plan),
         "fewer": fewer(plan).replace("`", ""),
+        "faster": faster(plan),
         "advice": advice(plan),
         "trials": f"{TELL}; in the job's folder:",
         "command": local_command(plan),
         "runners_up": runners_up(plan),
         "proof": proof(plan, timed),
         "binding": binding(plan),
-        "warnings": [
-            (each.code, each.message, each.help) for each in cautions(plan.job, plan.target)
-        ],
+        "warnings": [(each.code, each.message, each.help) for each in planned.warnings_about(plan)],
         "familiarity": estimate.familiarity,
         "step_band": " to ".join(map(seconds, band(estimate.step_seconds, estimate.step_spread))),
     }

@@ -46,6 +46,6 @@ def test_plans_on_other_numbers_of_gpus_are_not_compared() -> None:
         update={"step_seconds": 3 * best.estimate.step_seconds, "mfu": 0.2}
     )
     slower = others[-1].model_copy(update={"estimate": slow})
-    assert [each.code for each in slow_targets((best, slower))] == [SLOW_TARGET]
+    assert [each.code for _, each in slow_targets((best, slower))] == [SLOW_TARGET]
     fewer = slow.model_copy(update={"layout": slow.layout.model_copy(update={"dp_shard": 1})})
     assert list(slow_targets((best, slower.model_copy(update={"estimate": fewer})))) == []

@@ -13,11 +13,13 @@ from zlib import decompress
 import pytest
 
 from parc.api import plan_targets
+from parc.codes import SLOW_TARGET
 from parc.dsl.diagnostics import JobError
 from parc.printing.plan_json import lock, planned_json
 from parc.report import plotting
 from parc.report.figures.memory import memory
 from parc.report.html import OURS, report_html
+from parc.report.markdown import report_markdown
 from tests.support.reports import hostile_page, page, read, solved
 from tests.support.solver_and_sweep import example
 
@@ -58,6 +60,19 @@ def test_the_chosen_layout_is_in_its_landscape(name: str) -> None:
         for x, y in zip(traces["allowed"]["x"], traces["allowed"]["y"], strict=True):
             assert min(t for m, t in zip(frontier["x"], frontier["y"], strict=True) if m <= x) <= y
         assert traces["fastest"]["y"][0] == frontier["y"][-1]
+
+
+def test_settings_worth_naming_and_slow_targets_are_told() -> None:
+    found = plan_targets(example("llama3_405b"), ["megatron", "deepspeed"], fewer=True)
+    best, slow = found.plans
+    assert best.worthwhile and slow.target == "deepspeed"
+    html, text = report_html(found), report_markdown(found)
+    for setting in best.worthwhile:
+        assert f"`{setting.path[-1]} = " in html and f"{setting.gain:.0%} faster" in html
+        assert f"{setting.gain:.0%} faster" in text
+    (told,) = [each for each in found.warnings_about(slow) if each.code == SLOW_TARGET]
+    assert told.message in html and SLOW_TARGET not in text
+    assert told not in found.warnings_about(best)
 
 
 def test_every_figure_has_its_place_and_every_place_its_figure() -> None:
