@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from base64 import b64decode, b64encode
+from html import unescape
 from itertools import pairwise
 from pathlib import Path
 from zlib import decompress
@@ -66,7 +67,7 @@ def test_settings_worth_naming_and_slow_targets_are_told() -> None:
     found = plan_targets(example("llama3_405b"), ["megatron", "deepspeed"], fewer=True)
     best, slow = found.plans
     assert best.worthwhile and slow.target == "deepspeed"
-    html, text = report_html(found), report_markdown(found)
+    html, text = unescape(report_html(found)), report_markdown(found)
     for setting in best.worthwhile:
         assert f"`{setting.path[-1]} = " in html and f"{setting.gain:.0%} faster" in html
         assert f"{setting.gain:.0%} faster" in text
