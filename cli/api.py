@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from parc import compiler
 from parc.backends import BACKENDS, LAUNCHERS, OPTIONS
 from parc.compiler import Progress
+from parc.compiler.checkpoints import crowded
 from parc.compiler.plan import Estimate, Measured, Plan
 from parc.compiler.target import warnings as warnings_of
 from parc.dsl import load as read_job
@@ -154,6 +155,7 @@ class Planned:
 
 def _warnings(plan: Plan) -> Iterator[Diagnostic]:
     yield from cautions(plan.job, plan.target)
+    yield from crowded(plan.checkpoints)
     if plan.job.launch:
         yield from LAUNCHERS[plan.job.launch.kind].warnings(plan)
 

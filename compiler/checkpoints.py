@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
+from ..dsl.diagnostics import Diagnostic
 from ..dsl.job import Job
+from .codes import NO_SPACE
 
 if TYPE_CHECKING:
     from .plan import Estimate
@@ -17,10 +20,13 @@ if TYPE_CHECKING:
 UNKNOWN_INTERVAL_SECONDS, WRITING_PARTS = 3600.0, 100
 #: Seconds before the wall time at which SLURM asks for a last checkpoint, at least, and those for writing it.
 SIGNAL_SECONDS, WRITING_SECONDS = 600.0, 300.0
+TB = 1e12
 #: How many checkpoints a start has time for, at least, besides the last one.
 IN_A_START = 3
 #: Checkpoints that stay unless the job says how many: torchtitan's default (checkpoint.keep_latest_k).
 KEPT = 10
+#: The newest one, and the one that is being written, which may come to nothing: torchtitan keeps no fewer.
+LEAST_KEPT = 2
 
 
 @dataclass(frozen=True)
@@ -83,9 +89,17 @@ class Checkpointing:
 
     @property
     def keep(self) -> int:
-        """How many stay at most; 0 keeps all."""
+        """How many stay at most: the job's, else what there is space for; 0 keeps all."""
         given = self.job.train.keep_checkpoints
-        return KEPT if given is None else given
+        if given is not None:
+            return given
+        return KEPT if self.room is None else max(LEAST_KEPT, min(KEPT, self.room))
+
+    @property
+    def room(self) -> int | None:
+        """How many there is space for beside the one that is being written; None where that is not known."""
+        space = self.job.cluster.checkpoint_space
+        return None if space is None else int(space / (self.estimate.checkpoint.bytes or 1)) - 1
 
     @property
     def kept(self) -> int:
@@ -97,6 +111,23 @@ class Checkpointing:
         """The steps from one to the next where those that stay are taken from all of the run: whole
         intervals."""
         return spread(self.job.train.total_steps, self.interval_steps, self.keep)
+
+
+def crowded(found: Checkpointing) -> Iterator[Diagnostic]:
+    """A warning where those that stay, and the next one, do not fit into the cluster's space."""
+    job, room = found.job, found.room
+    if room is None or not job.saves(found.target) or found.kept <= room:
+        return
+    each = found.estimate.checkpoint.bytes
+    space = job.cluster.checkpoint_space or 0
+    message = (
+        f"{found.target} keeps {found.kept:,} checkpoints of {each / TB:.3g} TB and writes the next one "
+        f"beside them; `checkpoint_space` is {space / TB:.3g} TB"
+    )
+    fewer = f"`keep_checkpoints = {room}` in `train`, or more space"
+    help = fewer if room >= LEAST_KEPT else f"{(LEAST_KEPT + 1) * each / TB:.3g} TB hold the fewest"
+    span = job.span("train", "keep_checkpoints") or job.span("cluster", "checkpoint_space")
+    yield Diagnostic(NO_SPACE, message, span, severity="warning", help=help)
 
 
 def spread(steps: int, interval: int, keep: int) -> int:

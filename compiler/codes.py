@@ -15,6 +15,7 @@ MEASURED = "PAR156"
 MODEL_TOO_LARGE = "PAR157"
 NO_CHECKPOINTS = "PAR184"
 STAGED = "PAR185"
+NO_SPACE = "PAR187"
 MEMORY = "PAR511"
 
 #: Code -> (short name, title), for `parc rules`.
@@ -41,6 +42,7 @@ CODES: dict[str, tuple[str, str]] = {
         "no-checkpoints",
         "a target writes no checkpoints, and the cluster's failures are known",
     ),
+    NO_SPACE: ("no-space", "the checkpoints that stay do not fit into the cluster's space"),
     STAGED: ("staged", "a job of several stages where one layout is asked for"),
     MEMORY: ("memory", "the layout, or every layout of the job, does not fit into memory"),
 }

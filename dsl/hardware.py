@@ -164,6 +164,9 @@ class Cluster(Frozen):
         Bandwidth | None,
         Doc("share of each node in it, where the whole, `storage_bandwidth`, is not given"),
     ] = None
+    checkpoint_space: Annotated[
+        Bytes | None, Doc("of that storage, for the checkpoints of a run")
+    ] = None
     restart_time: Annotated[
         Seconds | None,
         Doc("from a failure to training again, but for reading the checkpoint"),

@@ -88,10 +88,13 @@ def _module(names: str) -> Bash:
 
 
 def _step_options(launch: Launch, wanted: Options) -> Iterator[tuple[str, str]]:
-    """srun options and their values, in which `$NAME` stays a variable; since SLURM 22.05 a step does not
-    inherit --cpus-per-task."""
-    if "cpus-per-task" in wanted:
-        yield "cpus-per-task", "$SLURM_CPUS_PER_TASK"
+    """srun options and their values, in which `$NAME` stays a variable.
+
+    Since SLURM 22.05 a step does not inherit --cpus-per-task. A job that has its nodes alone asks for none,
+    and its step for all that SLURM gave of them.
+    """
+    given = "PER_TASK" if "cpus-per-task" in wanted else "ON_NODE"
+    yield "cpus-per-task", f"$SLURM_CPUS_{given}"
     if launch.container:
         mounts = f",{launch.mounts}" if launch.mounts else ""
         yield "container-image", launch.container

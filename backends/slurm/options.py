@@ -65,7 +65,8 @@ def options(plan: Plan) -> Options:
         "segment": launch.segment or segment_nodes(plan.layout, count, cluster.domain),
         "ntasks-per-node": 1,
         launch.gpu_request: f"gpu:{gpus}" if launch.gpu_request == "gres" else gpus,
-        "cpus-per-task": cluster.cpu_cores,
+        # A whole node comes with all that it has, and sites keep some cores for the system.
+        "cpus-per-task": None if launch.exclusive else cluster.cpu_cores,
         "mem": 0,
         "exclusive": launch.exclusive or None,
         "time": None if launch.time is None else time_text(launch.time),

@@ -20,7 +20,7 @@ from tests.acceptance.support.slurm_cluster import ENDED, Cluster, Run, cluster
 #: Two nodes of one GPU each: two processes on this host.
 JOB = """
 model tiny {{ layers = 2; hidden = 64; heads = 4; ffn = 128; vocab = 256 }}
-cluster pair from std.dgx_h100 {{ nodes = 2; gpus_per_node = 1; cpu_cores = 2 }}
+cluster pair from std.dgx_h100 {{ nodes = 2; gpus_per_node = 1 }}
 train {{ seq_len = 256; global_batch = 4; steps = {steps}; warmup = 0; checkpoint_interval = 100000 }}
 goal {{ require {rule} }}
 target {target} {{ {options} }}

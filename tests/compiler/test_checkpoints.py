@@ -9,7 +9,14 @@ import pytest
 
 import parc
 from parc.backends import OPTIONS
-from parc.compiler.checkpoints import KEPT, UNKNOWN_INTERVAL_SECONDS, Checkpointing
+from parc.compiler.checkpoints import (
+    KEPT,
+    LEAST_KEPT,
+    UNKNOWN_INTERVAL_SECONDS,
+    Checkpointing,
+    crowded,
+)
+from parc.compiler.codes import NO_SPACE
 from parc.compiler.plan import Checkpoint, Layout, Plan
 from parc.compiler.pricing.goodput import LONGEST_SECONDS
 from parc.dsl.job import Launch
@@ -30,6 +37,22 @@ MILLION = (
     "train.tokens=none",
     "train.steps=120",
 )
+
+
+def test_as_many_stay_as_there_is_space_for() -> None:
+    whole = checkpoints("torchtitan")
+    size = whole.estimate.checkpoint.bytes / 1e12
+    assert whole.room is None and whole.keep == KEPT
+    for fit, keep in ((30, KEPT), (5.5, 4), (3.01, 2), (2.5, LEAST_KEPT), (0.5, LEAST_KEPT)):
+        found = checkpoints("torchtitan", [f"cluster.checkpoint_space={fit * size:.6f} TB"])
+        assert found.keep == keep, fit
+        told = [each.code for each in crowded(found)]
+        assert told == ([NO_SPACE] if fit < 3 else []), fit
+    given = checkpoints(
+        "torchtitan", [f"cluster.checkpoint_space={5.5 * size:.6f} TB", "train.keep_checkpoints=7"]
+    )
+    (warning,) = crowded(given)
+    assert given.keep == 7 and warning.help == "`keep_checkpoints = 4` in `train`, or more space"
 
 
 def checkpoints(target: str, overrides: Sequence[str] = ()) -> Checkpointing:

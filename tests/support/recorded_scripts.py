@@ -35,6 +35,7 @@ SLURM = {
     "SLURM_JOB_NAME": "job",
     "SLURM_JOB_NODELIST": "node[1-2]",
     "SLURM_NODEID": "0",
+    "SLURM_CPUS_ON_NODE": "8",
     "SLURM_CPUS_PER_TASK": "8",
 }
 

@@ -93,6 +93,14 @@ def test_the_site_has_the_last_word() -> None:
     assert "#SBATCH --no-requeue" in bare
 
 
+def test_a_node_of_its_own_is_taken_with_the_cores_that_the_site_gives() -> None:
+    whole, shared = script(Launch()), script(Launch(exclusive=False))
+    assert "#SBATCH --exclusive" in whole and "#SBATCH --cpus-per-task" not in whole
+    assert '--cpus-per-task="$SLURM_CPUS_ON_NODE"' in whole
+    assert "#SBATCH --cpus-per-task=96" in shared
+    assert '--cpus-per-task="$SLURM_CPUS_PER_TASK"' in shared
+
+
 @pytest.mark.parametrize(
     ("launch", "code", "says"),
     [
@@ -215,7 +223,7 @@ class Run:
             "SLURM_JOB_NODELIST": "n[7,9]",
             "SLURM_NNODES": "2",
             "SLURM_GPUS_ON_NODE": "8",
-            "SLURM_CPUS_PER_TASK": "96",
+            "SLURM_CPUS_ON_NODE": "96",
             "SLURM_SUBMIT_DIR": str(folder),
             **settings,
         }

@@ -115,7 +115,7 @@ class Job:
             "SLURM_JOB_PARTITION": "train",
             "SLURM_NNODES": "2",
             "SLURM_GPUS_ON_NODE": "8",
-            "SLURM_CPUS_PER_TASK": "96",
+            "SLURM_CPUS_ON_NODE": "96",
             "SLURM_SUBMIT_DIR": str(self.folder),
             "SLURM_RESTART_COUNT": str(number),
         }
