@@ -165,6 +165,7 @@ def _failures(draw: Draw) -> Settings:
         "gpu_mtbf": draw.one("50000 h", "1000000 h"),
         "storage_bandwidth": draw.one("2 GB/s", "1 TB/s"),
         "restart_time": draw.one("90 s", "10 min"),
+        "checkpoint_space": draw.one("20 TB", "2000 TB"),
     }
 
 
