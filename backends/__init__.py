@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 BACKENDS: Registry[Backend] = Registry(__name__, "BACKEND", ("megatron", "deepspeed", "torchtitan"))
 
 #: By the name in `launch NAME { ... }`.
-LAUNCHERS: Registry[Launcher] = Registry(__name__, "LAUNCHER", ("slurm", "kubernetes", "hosts"))
+LAUNCHERS: Registry[Launcher] = Registry(
+    __name__, "LAUNCHER", ("slurm", "kubernetes", "hosts", "skypilot")
+)
 
 #: The settings of each `target NAME { ... }`.
 OPTIONS = TargetOptions(BACKENDS)

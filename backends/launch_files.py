@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ..dsl.inputs.budget import Budget
-from ..reading import programs, sbatch_options
+from ..reading import programs, sbatch_options, skypilot
 from ..reading.bash.script import Folder, Script, no_folder, read_script, unreadable
 from ..reading.bash.values import Word, plain
 from ..reading.command_options import options, setting
@@ -18,8 +18,8 @@ from ..reading.sbatch_options import BatchOption
 from . import readers
 from .reader import ConfigFile
 
-#: The kind of a job of pods that run no launcher and no program that is known.
-KUBERNETES = "kubernetes"
+#: The kind of a job of pods, or of SkyPilot's nodes, that run no launcher and no program that is known.
+KUBERNETES, SKYPILOT = "kubernetes", "skypilot"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -57,7 +57,7 @@ def read_jobs(
         if budget.goes_on(path):
             found += budget.spent_on(_Reading(path, texts, folder, script).jobs())
     for path, text in texts.items():
-        if _is_yaml(path) and budget.goes_on(path) and is_manifest(text):
+        if _is_yaml(path) and budget.goes_on(path) and starts_pods(text):
             found += budget.spent_on(_manifest(path, texts, environment, folder))
     linked = {path for config in found for path in config.texts}
     alone: list[LaunchConfig] = []
@@ -86,15 +86,23 @@ def _manifest(
     """The jobs of the commands that the pods of a manifest run; where none starts training, the first pods
     that have GPUs."""
     text = texts[path]
+    kind, reader = (
+        (KUBERNETES, read_manifest) if is_manifest(text) else (SKYPILOT, skypilot.read_task)
+    )
     try:
-        commands = read_manifest(path, text, environment=environment, texts=texts, folder=folder)
+        commands = reader(path, text, environment=environment, texts=texts, folder=folder)
     except ValueError as error:
-        return [LaunchConfig(KUBERNETES, (), (Unread.because(error, path),), texts={path: text})]
+        return [LaunchConfig(kind, (), (Unread.because(error, path),), texts={path: text})]
     readings = [_Reading(path, texts, folder, each.script, each.pods) for each in commands]
     found = [job for each in readings for job in each.jobs()]
-    named = [job for job in found if job.kind != KUBERNETES]
+    named = [job for job in found if job.kind != kind]
     with_gpus = [job for job in found if any(fact.name == "gpus_per_pod" for fact in job.facts)]
     return named or (with_gpus or found)[:1]
+
+
+def starts_pods(text: str) -> bool:
+    """Whether a YAML says what pods, or the nodes of SkyPilot, run."""
+    return is_manifest(text) or skypilot.is_task(text)
 
 
 def _is_yaml(path: str) -> bool:
@@ -177,7 +185,7 @@ class _Reading:
             kind = f"slurm+{kind.removesuffix('-bash')}"
         facts = (*job.facts, *_slurm_facts(launch))
         if self.pods is not None:
-            kind = f"{KUBERNETES}+{(job.kind or launch.launcher).removesuffix('-bash')}"
+            kind = f"{_kind(self.pods)}+{(job.kind or launch.launcher).removesuffix('-bash')}"
             facts = completed(self.pods, launch, facts)
         return replace(
             job,
@@ -197,11 +205,15 @@ class _Reading:
         given = self.script.directives
         kind = "sbatch" if given else "bash"
         pods = () if self.pods is None else pod_facts(self.pods)
-        kind = kind if self.pods is None else KUBERNETES
+        kind = kind if self.pods is None else _kind(self.pods)
         settings = tuple(_directive(item) for item in given)
         texts = {self.path: self.texts[self.path], **self.script.read}
         facts = (*_header_facts(given), *pods)
         return LaunchConfig(kind, facts, self.script.unread, settings, None, texts)
+
+
+def _kind(pods: Pods) -> str:
+    return SKYPILOT if pods.kind == skypilot.KIND else KUBERNETES
 
 
 def _of_trainer(launch: Started) -> bool:

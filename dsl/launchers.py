@@ -1,4 +1,4 @@
-"""What starts a job where there is no SLURM: the settings of `launch kubernetes` and `launch hosts`.
+"""What starts a job where there is no SLURM: the settings of `launch kubernetes`, `hosts` and `skypilot`.
 
 A setting that several launchers have is of one type in all of them, `launch slurm` (`job.Launch`) among them.
 """
@@ -18,19 +18,24 @@ class Launcher(Frozen):
     time: ClassVar[None] = None
 
     job_name: Annotated[str | None, Doc("the job file's name and the target unless given")] = None
-    signal: Annotated[
-        Seconds | None,
-        Doc(
-            "between the request to stop and the end, for a last checkpoint; a step and writing unless given"
-        ),
-    ] = None
     restarts: Annotated[
         int, Unit("1"), Field(ge=0, le=1000), Doc("how often a failed job is started again")
     ] = 3
     env: Annotated[Table, Doc("variables of the environment, beside the target's own")] = {}
 
 
-class Kubernetes(Launcher):
+class Waiting(Launcher):
+    """A launcher that waits, as long as the job says, for the checkpoint of a run that it stops."""
+
+    signal: Annotated[
+        Seconds | None,
+        Doc(
+            "between the request to stop and the end, for a last checkpoint; a step and writing unless given"
+        ),
+    ] = None
+
+
+class Kubernetes(Waiting):
     """The fields of `launch kubernetes { ... }`. The cluster's defaults hold for what is None."""
 
     kind: Literal["kubernetes"] = "kubernetes"
@@ -76,9 +81,42 @@ class Kubernetes(Launcher):
     ] = ()
 
 
-class Hosts(Launcher):
+class Hosts(Waiting):
     """The fields of `launch hosts { ... }`: machines that ssh reaches."""
 
     kind: Literal["hosts"] = "hosts"
     hostfile: Annotated[str, Doc("a file with a host a line; HOSTFILE replaces it")] = "hostfile"
     setup: Annotated[tuple[str, ...], Doc("shell lines before the launch")] = ()
+
+
+class SkyPilot(Launcher):
+    """The fields of `launch skypilot { ... }`: machines that SkyPilot finds, rents and starts again. It waits
+    30 seconds for a run that it stops, whatever the job says."""
+
+    signal: ClassVar[None] = None
+
+    kind: Literal["skypilot"] = "skypilot"
+    infra: Annotated[
+        str | None,
+        Doc("where machines are looked for, such as aws/us-east-1 or k8s; everywhere unless given"),
+    ] = None
+    accelerators: Annotated[
+        str | None, Doc("SkyPilot's name of the GPU, such as H100; the cluster's unless given")
+    ] = None
+    spot: Annotated[bool, Doc("machines that the cloud may take back at any time")] = False
+    network_tier: Annotated[
+        Literal["standard", "best"],
+        Doc("best: several nodes get InfiniBand, EFA or GPUDirect where the cloud has it"),
+    ] = "best"
+    image: Annotated[str | None, Doc("of the container that runs the job")] = None
+    volumes: Annotated[
+        tuple[str, ...],
+        Doc("SkyPilot's volume or a bucket, such as s3://corpus, and its path on each node"),
+    ] = ()
+    runs: Annotated[
+        str | None,
+        Doc(
+            "folder for the folders of runs, which outlives the machines; the first volume unless given"
+        ),
+    ] = None
+    setup: Annotated[tuple[str, ...], Doc("shell lines that install the framework")] = ()

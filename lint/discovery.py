@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..backends import readers
-from ..backends.launch_files import config_files
+from ..backends.launch_files import config_files, starts_pods
 from ..backends.reader import ConfigFile
 from ..dsl.inputs.budget import DEEPEST_FOLDERS, Budget
 from ..dsl.inputs.files import bytes_of, first_bytes, is_pointer
-from ..reading.kubernetes.manifest import is_manifest
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -183,7 +182,7 @@ def is_launch_file(path: str) -> bool:
 def looks_like_launch(path: str, text: str) -> bool:
     """Whether a script starts something, or a configuration file has what its framework's have."""
     if kinds := _config_kinds(Path(path).suffix.lower()):
-        return is_manifest(text) or any(kind.tells and kind.tells(text) for kind in kinds)
+        return starts_pods(text) or any(kind.tells and kind.tells(text) for kind in kinds)
     return re.search(telling(), text, re.MULTILINE) is not None
 
 

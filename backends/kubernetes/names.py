@@ -23,9 +23,9 @@ def settings(job: Job) -> Kubernetes:
 
 def name(plan: Plan) -> str:
     """The name of the job's object: the one that the job gives it, else made of its own and the target's."""
-    given = settings(plan.job).job_name
-    if given is not None:
-        return given
+    launch = plan.job.launch
+    if launch is not None and launch.job_name is not None:
+        return launch.job_name
     stage = f"-{plan.job.stage}" if plan.job.stage else ""
     text = re.sub(r"[^a-z0-9]+", "-", f"{plan.job.name}{stage}".lower()).strip("-")
     longest = LONGEST_JOB - len(plan.target) - 1

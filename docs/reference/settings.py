@@ -14,6 +14,7 @@ _BLOCKS = (
     ("launch", "What starts the files: `launch slurm { ... }`."),
     ("launch-kubernetes", "What makes them pods: `launch kubernetes { ... }`."),
     ("launch-hosts", "What starts them over ssh: `launch hosts { ... }`."),
+    ("launch-skypilot", "What SkyPilot starts them with: `launch skypilot { ... }`."),
 )
 _INTRODUCTION = """# Settings
 

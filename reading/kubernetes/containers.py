@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..bash.commands.launching import SHELLS, program
@@ -39,9 +39,19 @@ def read_manifest(
     folder: Folder = no_folder,
 ) -> list[PodCommand]:
     """Each command that the pods run, those of master and workers once. Raises `ValueError`."""
-    given = environment or {}
+    return commands_of(path, pods_of(path, text), environment or {}, texts or {}, folder)
+
+
+def commands_of(
+    path: str,
+    groups: Iterable[Pods],
+    given: Mapping[str, str],
+    texts: Mapping[str, str],
+    folder: Folder,
+) -> list[PodCommand]:
+    """Each command of these groups of pods once."""
     found: dict[tuple[str | Unknown, ...], PodCommand] = {}
-    for pods in pods_of(path, text):
+    for pods in groups:
         for container in pods.containers:
             variables = {
                 name: _plain(value, given) for name, value in container.environment.items()
@@ -53,7 +63,7 @@ def read_manifest(
                 if len(found) == MOST_COMMANDS:
                     return [_cut(path, found.pop(next(iter(found)))), *found.values()]
                 script = read_command(
-                    path, words, variables, outside=_IMAGE, texts=texts or {}, folder=folder
+                    path, words, variables, outside=_IMAGE, texts=texts, folder=folder
                 )
                 found[key] = PodCommand(pods, _of_image(script))
     return list(found.values())
@@ -76,7 +86,7 @@ def _words(
 ) -> Iterator[Word]:
     in_shell = bool(container.words) and program(container.words[0]) in SHELLS
     for each in container.words:
-        text = tuple(_replaced(each.pieces, _OWN, variables))
+        text = tuple(replaced(each.pieces, _OWN, variables))
         yield Word(text if in_shell else _plain(text, given))
 
 
@@ -88,10 +98,10 @@ def _plain(text: Text, given: Mapping[str, str]) -> Text:
             name = match[1] or match[2]
             open_ = Unknown(f"`{match[0]}` is filled in before the manifest is applied")
             found[name] = word(given.get(name, open_)).pieces
-    return tuple(_replaced(text, _GIVEN, found))
+    return tuple(replaced(text, _GIVEN, found))
 
 
-def _replaced(text: Text, pattern: re.Pattern[str], values: Mapping[str, Text]) -> Iterator[Piece]:
+def replaced(text: Text, pattern: re.Pattern[str], values: Mapping[str, Text]) -> Iterator[Piece]:
     """The pieces with each name that has a value replaced, at the place where it stands."""
     for piece in text:
         start = 0

@@ -70,7 +70,7 @@ def test_a_job_of_another_launcher_has_the_defaults_of_slurm() -> None:
         (
             "launch nomad { }",
             "unknown launcher `nomad`",
-            "launchers are `slurm`, `kubernetes`, `hosts`",
+            "launchers are `slurm`, `kubernetes`, `hosts`, `skypilot`",
         ),
     ],
 )

@@ -1,5 +1,6 @@
 """The builtins of bash -> their effect on the state: `cd`, `set`, `source`, `eval`, `read`, `getopts`."""
 
+import posixpath
 from collections.abc import Callable
 
 from ...facts import Unknown
@@ -65,11 +66,16 @@ def _cd(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     target = targets[0].text if targets else "~"
     if isinstance(target, Unknown) or target in ("-", "~"):
         shell.cwd = "?"
-    elif target.startswith("/"):
+    elif target.startswith("/") or _own_folder(shell, target):
         shell.cwd = target
     else:
         shell.cwd = f"{shell.cwd}/{target}" if shell.cwd else target
     return True
+
+
+def _own_folder(shell: Shell, target: str) -> bool:
+    """Whether a script that is started elsewhere goes to where it lies, among the files at hand."""
+    return shell.cwd.startswith("/") and target == posixpath.dirname(shell.path) != ""
 
 
 def _eval(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
