@@ -19,7 +19,7 @@ from .yaml_tree import Tree, number_in
 KIND = "SkyPilot"
 _RUN = re.compile(r"^run:", re.MULTILINE)
 _ASKS = re.compile(r"^(?:resources|num_nodes):", re.MULTILINE)
-_GPUS = re.compile(r"^\s+(?:- )?accelerators:", re.MULTILINE)
+_GPUS = re.compile(r"\baccelerators:")
 #: Folders that are looked for in the `run` lines.
 MOST_MOUNTS = 20
 _RANK = Unknown("it is another one on each node", nonempty=True)

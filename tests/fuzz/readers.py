@@ -33,6 +33,7 @@ from parc.lint.project_settings import load_project_settings
 from parc.lint.run import lint_texts
 from parc.writing.output_folder import MANIFEST, changes
 from tests.backends.nemo.test_nemo import BRIDGE, DIRECT, RECIPE
+from tests.reading.test_skypilot import TASK as _SKYPILOT
 from tests.support import measured_rows, simulated_logs, simulated_probe
 from tests.support.paths import CASES, ROOT
 
@@ -208,6 +209,7 @@ READERS: Mapping[str, Reader] = {
     "python": Reader(given(_PYTHON), launch_file("config_registry.py")),
     "yaml": Reader(given(*_YAML), launch_file("config.yaml")),
     "kubernetes": Reader(given(*_of(kubernetes)), launch_file(kubernetes.PATH)),
+    "skypilot": Reader(given(_SKYPILOT), launch_file("task.yaml")),
     "verl": Reader(given(*_of(verl)), launch_file(verl.PATH)),
     "recipe": Reader(given(DIRECT, RECIPE, BRIDGE), launch_file("recipe.py")),
     "trainer": Reader(given(*_YAML[-1:]), launch_file("train.yaml")),
