@@ -62,7 +62,7 @@ def test_a_hundred_drawn_tasks_are_understood(tmp_path: Path) -> None:
         assert told["run"] == given["run"] and told["envs"] == given.get("envs", {})
         assert (told["setup"] or "") == given.get("setup", "")
         assert list(told["files"].values()) == [plan.target]
-        mounted = dict(reversed(volume(text)) for text in launch.volumes)
+        mounted = {path: source for source, path in map(volume, launch.volumes)}
         buckets = {path: source for path, (source, _) in told["buckets"].items()}
         assert {**told["volumes"], **buckets} == mounted
 
