@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..dsl.diagnostics import Diagnostic
+from ..dsl.diagnostics import Diagnostic, Span
 from ..dsl.job import Job
+from ..dsl.settings import Frozen
 from .languages import bash
 from .languages.bash import Bash
 
@@ -17,7 +18,8 @@ CODES = {
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable that a backend sets; `why` is one line of comment.
+    """One variable that a backend sets; `why` is one line of comment; without it that of the variable
+    before it holds.
 
     `value` is None for a variable that must not be set. A `fixed` one, a plain word, is set whatever the
     environment says, because the framework refuses other values; others give way to it and to `env`.
@@ -26,17 +28,49 @@ class Variable:
 
     name: str
     value: str | None
-    why: str
+    why: str = ""
     fixed: bool = False
     synonyms: tuple[str, ...] = ()
+
+
+#: torchrun sets 1, with which no trace is written (pytorch/pytorch#121055); PyTorch's own choice is 3.
+SKIPS_CLEANUP = Variable(
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+    "3",
+    "A rank whose collective failed ends without tearing it down: else it would write no trace.",
+)
+#: PyTorch's flight recorder, in every release under these names; from 2.8 there are newer ones beside them.
+RECORDER = (
+    Variable(
+        "TORCH_NCCL_TRACE_BUFFER_SIZE",
+        "2000",
+        "Where a collective hangs, each rank writes a trace of its last ones, which torchfrtrace compares.",
+        synonyms=("TORCH_FR_BUFFER_SIZE",),
+    ),
+    Variable("TORCH_NCCL_DUMP_ON_TIMEOUT", "1"),
+    Variable(
+        "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
+        "$RUN_LOGS/nccl_rank_",
+        synonyms=("TORCH_FR_DUMP_TEMP_FILE",),
+    ),
+    SKIPS_CLEANUP,
+)
 
 
 def given(job: Job) -> dict[str, str]:
     """The job's own variables as texts: true is 1, false is 0."""
     env = job.launch.env if job.launch else {}
-    return {
-        name: str(int(value) if isinstance(value, bool) else value) for name, value in env.items()
-    }
+    return {name: as_text(value) for name, value in env.items()}
+
+
+def as_text(value: str | int | bool) -> str:
+    return str(int(value) if isinstance(value, bool) else value)
+
+
+def names_user(job: Job, options: Frozen) -> bool:
+    """Whether a path or variable of the job has `$USER` in it, which many pods leave unset."""
+    given = [options.model_dump(), dict(job.launch.env) if job.launch else {}, job.train.weights]
+    return re.search(r"\$(USER\b|\{USER\})", repr(given)) is not None
 
 
 def lines(job: Job, defaults: Sequence[Variable]) -> list[Bash]:
@@ -49,7 +83,7 @@ def lines(job: Job, defaults: Sequence[Variable]) -> list[Bash]:
     found = []
     for item in defaults:
         if item.fixed or not asked.keys() & {item.name, *item.synonyms}:
-            found += [bash.remark(item.why), _line(item)]
+            found += [*([bash.remark(item.why)] if item.why else []), _line(item)]
     fixed = {item.name for item in defaults if item.fixed}
     own = [bash.exported(name, value) for name, value in asked.items() if name not in fixed]
     return [*found, *([bash.remark("What the job's `launch` sets.")] if own else []), *own]
@@ -60,14 +94,18 @@ def problems(job: Job, defaults: Sequence[Variable]) -> Iterator[Diagnostic]:
     fixed = {item.name: item.value for item in defaults if item.fixed}
     for name, value in given(job).items():
         span = job.span("launch", "env", name)
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            message = f"`{name}` is no name of an environment variable"
-            help = "letters, digits and `_`, without a digit in front"
-            yield Diagnostic(ENVIRONMENT, message, span, help=help)
-        elif name in fixed and value != fixed[name]:
+        yield from _unwritable(name, span)
+        if name in fixed and value != fixed[name]:
             wanted = "unset" if fixed[name] is None else f"{name}={fixed[name]}"
             message = f"`env` may not set {name}={value}: this layout needs it {wanted}"
             yield Diagnostic(ENVIRONMENT, message, span, help=f"leave {name} out of `env`")
+
+
+def _unwritable(name: str, span: Span | None) -> Iterator[Diagnostic]:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        message = f"`{name}` is no name of an environment variable"
+        help = "letters, digits and `_`, without a digit in front"
+        yield Diagnostic(ENVIRONMENT, message, span, help=help)
 
 
 def _line(item: Variable) -> Bash:

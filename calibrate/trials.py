@@ -87,6 +87,7 @@ def short_job(job: Job, target: str) -> Job:
         "ramp_from": None,
         "ramp_tokens": None,
         "weights": None,
+        "tracker": None,
     }
     train: Train = job.train.model_copy(update=changed)
     options = job.options(target).model_copy(update=dict(BACKENDS[target].brief))

@@ -21,6 +21,7 @@ _FREE = {
     "async_checkpoints",
     "collective_timeout",
     "elastic",
+    "tracker",
 }
 #: Settings of `train` that `_train` says in another form.
 _RESOLVED = {"tokens", "steps", "warmup", "decay_steps", "decay_style"}

@@ -120,7 +120,17 @@ class Train(Frozen):
     ] = False
     collective_timeout: Annotated[
         Seconds | None,
-        Doc("after which a hanging collective ends the job; the framework's unless given"),
+        Doc(
+            "after which a hanging collective ends the job; an hour until the first step ends, then ten "
+            "minutes or two steps, unless given"
+        ),
+    ] = None
+    tracker: Annotated[
+        Literal["tensorboard", "wandb"] | None,
+        Doc(
+            "curves in TensorBoard's files in the run's folder, or in Weights & Biases; none unless given "
+            "here or in a target"
+        ),
     ] = None
     seed: Annotated[
         int, Unit("1"), Field(ge=0, le=2**31 - 1), Doc("of initialisation and data order")

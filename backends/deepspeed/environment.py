@@ -1,6 +1,6 @@
 """The variables that `launch.sh` sets for PyTorch, NCCL and DeepSpeed."""
 
-from ..environment import Variable
+from ..environment import RECORDER, Variable
 
 VARIABLES = (
     Variable(
@@ -9,6 +9,7 @@ VARIABLES = (
         "Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.",
         synonyms=("PYTORCH_ALLOC_CONF",),
     ),
+    *RECORDER,
 )
 
 

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from parc.backends import BACKENDS
+from parc.backends.deepspeed.options import Options
 from parc.backends.environment import Variable, lines, problems
 from parc.dsl.job import Job, Launch
-from tests.support.sample_plans import sample_job
+from tests.support.sample_plans import sample_job, sample_plan
 
 #: Texts in which a careless writer lets bash see code, a quote or an end.
 HOSTILE = [
@@ -100,3 +102,21 @@ def test_problems(env: dict[str, str | int | bool], codes: list[str]) -> None:
 def test_an_unset_variable_may_not_be_asked_for() -> None:
     (problem,) = problems(job(CONNECTIONS=1), [UNSET])
     assert problem.code == "PAR381" and "unset" in problem.message
+
+
+def test_one_comment_may_tell_of_several() -> None:
+    text = lines(job(), [MARGIN, Variable("OTHER_MARGIN", "8")])
+    assert [line.startswith("#") for line in text] == [True, False, False]
+
+
+@pytest.mark.parametrize("path", ["/data/$USER/x", "/data/${USER}/x"])
+def test_a_path_with_the_users_name_works_where_none_is_set(path: str) -> None:
+    """Many pods have no USER, and a script that reads it would stop."""
+    plan = sample_plan("deepspeed", Options(save=path))
+    script = BACKENDS["deepspeed"].emit(plan)["deepspeed/launch.sh"]
+    (line,) = [line for line in script.splitlines() if line.startswith("export USER=")]
+    name = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+    assert exported([line], "USER") == name
+    assert exported([line], "USER", USER="somebody") == "somebody"
+    plain = BACKENDS["deepspeed"].emit(sample_plan("deepspeed", Options(save="/data/$USERS")))
+    assert "export USER=" not in plain["deepspeed/launch.sh"]

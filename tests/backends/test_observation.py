@@ -2,8 +2,8 @@
 
 import pytest
 
-from parc.backends.observation import Observation, problems
-from tests.support.sample_plans import sample_job, train_of
+from parc.backends.observation import Observation, log_interval, problems
+from tests.support.sample_plans import sample_job, sample_plan, train_of
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,15 @@ def test_problems(start: int | None, stop: int | None, complaint: str | None) ->
     found = list(problems(job, "toy"))
     assert [problem.code for problem in found] == ([] if complaint is None else ["PAR383"])
     assert complaint is None or complaint in found[0].message
+
+
+@pytest.mark.parametrize(
+    ("seconds", "given", "interval"),
+    [(0.2, None, 10), (6.0, None, 10), (11.0, None, 5), (750.0, None, 1), (750.0, 20, 20)],
+)
+def test_a_run_of_long_steps_logs_more_often(
+    seconds: float, given: int | None, interval: int
+) -> None:
+    plan = sample_plan("deepspeed", Observation(log_interval=given))
+    estimate = plan.estimate.model_copy(update={"step_seconds": seconds})
+    assert log_interval(plan.model_copy(update={"estimate": estimate})) == interval

@@ -79,6 +79,7 @@ WRITTEN = (
 TRAINED = (
     "schedule", "warmup", "min_learning_rate", "decay_steps", "decay_style", "ramp_from", "ramp_tokens",
     "dropout", "attention", "compile", "keep_checkpoints", "collective_timeout",
+    "tracker",
 )  # fmt: skip
 #: Choices of `Options` that it has made.
 KERNELS = ("attention_kernel", "norm_kernel", "loss_kernel")

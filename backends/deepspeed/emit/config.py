@@ -4,6 +4,7 @@ from typing import Any
 
 from ....compiler.plan import Plan
 from ....dsl.job import Job
+from ...observation import BOARD, FOLDER, curves
 from ..extra import written
 from ..options import options_of, sums_in_fp32
 from ..target import (
@@ -45,13 +46,15 @@ def ds_config(plan: Plan) -> Json:
 
 def _monitors(job: Job) -> Json:
     """Where the engine sends its curves (monitor/config.py)."""
-    options, name = options_of(job), job.model.name or job.name
+    board, project = curves(job, options_of(job))
     sections: Json = {}
-    if options.tensorboard is not None:
-        folder = {"output_path": options.tensorboard, "job_name": name}
-        sections["tensorboard"] = {"enabled": True, **folder}
-    if options.wandb is not None:
-        sections["wandb"] = {"enabled": True, "project": options.wandb}
+    if board is not None:
+        # launch.sh names the folder of the run.
+        folder = FOLDER if board == BOARD else board
+        name = job.model.name or job.name
+        sections["tensorboard"] = {"enabled": True, "output_path": folder, "job_name": name}
+    if project is not None:
+        sections["wandb"] = {"enabled": True, "project": project}
     return sections
 
 

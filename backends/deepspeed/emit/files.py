@@ -11,11 +11,14 @@ from ... import environment
 from ...facts import plan_facts
 from ...languages import json
 from ...link_words import link
+from ...observation import curves, log_interval
+from ...rank_logs import rank_logs
 from ...release_check import of_package
 from ...released_options import releases
 from ...render import provenance, render, render_python
 from ...rendezvous import rendezvous
 from ...run_folder import FILE, Checkpoints, run_json, run_values
+from ...timeouts import first_seconds, later_seconds
 from ..environment import VARIABLES, threads
 from ..options import hugging_face, options_of
 from ..target import ENTRY, TARGET
@@ -91,6 +94,8 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "summary": list(_summary(plan)),
         "rendezvous": rendezvous(plan),
         "check": of_package("DeepSpeed", "deepspeed", options.version),
+        "names_user": environment.names_user(job, options),
+        "logs": rank_logs(plan, [0], "rank 0"),
         "environment": environment.lines(job, _variables(plan)),
         "run": run_values(plan, "SAVE" if options.save else None, CHECKPOINTS),
         "steps": steps(job.train),
@@ -99,9 +104,9 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "save": options.save,
         "elastic": elastic(plan),
         "save_interval": plan.checkpoint_interval,
-        "tensorboard": options.tensorboard,
+        "tensorboard": curves(job, options)[0],
         "profile": options.profiled,
-        "log_interval": options.log_interval,
+        "log_interval": log_interval(plan),
     }
 
 
@@ -203,10 +208,11 @@ def _run_values(plan: Plan) -> dict[str, Any]:
         "checkpoint_interval": plan.checkpoint_interval,
         "keep": plan.checkpoints.keep,
         "elastic": elastic(plan),
-        "timeout": train.collective_timeout and f"{train.collective_timeout:g}",
-        "log_interval": options.log_interval,
-        "tensorboard": options.tensorboard is not None,
-        "monitored": options.tensorboard is not None or options.wandb is not None,
+        "first_timeout": f"{first_seconds(plan):g}",
+        "later_timeout": f"{later_seconds(plan):g}",
+        "log_interval": log_interval(plan),
+        "tensorboard": curves(job, options)[0] is not None,
+        "monitored": any(curves(job, options)),
         "profile": options.profiled,
     }
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from ....compiler.plan import Plan
 from ...capability import BLACKWELL, HOPPER, capability
-from ...environment import Variable
+from ...environment import RECORDER, SKIPS_CLEANUP, Variable
 from ..exchange_overlap import overlaps
 from ..options import asked
+from ..releases import has
 
 #: megatron/core/transformer/moe/README.md recommends it; Megatron-LM reads it under this name alone
 #: (distributed_data_parallel_config.py), which PyTorch's c10/core/AllocatorConfig.h keeps reading.
@@ -33,12 +34,19 @@ NO_GRAPH_BUFFERS = Variable(
 )
 #: Options of `extra` that make them.
 LAYER_GRAPHS = {"--cuda-graph-impl", "--external-cuda-graph"}
-#: examples/megatron_fsdp/sbatch_mfsdp_deepseek_v3.sh
+#: Every recipe of Megatron-Bridge sets it (067f987, src/megatron/bridge/perf_recipes/environment.py:25).
+PRIORITY = Variable(
+    "TORCH_NCCL_HIGH_PRIORITY",
+    "1",
+    "Kernels of NCCL go before those of the computation that they overlap with.",
+)
+#: examples/megatron_fsdp/sbatch_mfsdp_deepseek_v3.sh. The first is PyTorch's own way from 2.8 on
+#: (pytorch/pytorch#150352), and made interleaved pipelines compute wrong losses before (Megatron-LM#1586).
 SHARDED = (
     Variable(
         "TORCH_NCCL_AVOID_RECORD_STREAMS",
         "1",
-        "What collectives have sent is freed at once, not when the allocator next looks.",
+        "What collectives have sent is freed at once, as in PyTorch 2.8 and later.",
     ),
     Variable(
         "NVTE_FWD_LAYERNORM_SM_MARGIN",
@@ -51,6 +59,8 @@ SHARDED = (
         "So do those of the backward pass.",
     ),
 )
+#: Where the flight recorder of PyTorch writes.
+TRACES = "--flight-recorder-dump-path"
 #: arguments.py:1477 demands one connection with tp or cp before Blackwell; FSDP forbids it.
 CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
 SEVERAL = Variable(
@@ -75,7 +85,12 @@ ONE = Variable(
 
 
 def variables(plan: Plan) -> list[Variable]:
-    return [*_connections(plan), *_nvidia(plan)]
+    return [*_connections(plan), *_nvidia(plan), *_recorder(plan)]
+
+
+def _recorder(plan: Plan) -> tuple[Variable, ...]:
+    """Megatron-LM sets the rest by an option from 0.17 on (initialize.py:300 of 0.19.2)."""
+    return (SKIPS_CLEANUP,) if has(plan.job, TRACES) else RECORDER
 
 
 def _connections(plan: Plan) -> Iterator[Variable]:
@@ -97,5 +112,7 @@ def _nvidia(plan: Plan) -> Iterator[Variable]:
         yield NO_GRAPH_BUFFERS
     if plan.job.model.moe and capability(plan.job) >= HOPPER:
         yield NO_NVLS
+    if plan.layout.gpus > 1:
+        yield PRIORITY
     if plan.layout.zero >= 2:
         yield from SHARDED

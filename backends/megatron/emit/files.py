@@ -10,6 +10,8 @@ from ... import environment, extra
 from ...facts import plan_facts
 from ...languages import bash
 from ...languages.bash import Bash
+from ...observation import BOARD, curves
+from ...rank_logs import rank_logs
 from ...render import nodes_text, provenance, render
 from ...rendezvous import rendezvous
 from ...run_folder import FILE, Checkpoints, run_json, run_values
@@ -102,9 +104,18 @@ def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
         "saves": plan.options.save,
         "variables": list(_variables(plan)),
         "converts": plan.job.train.weights is not None,
+        "names_user": environment.names_user(plan.job, plan.options),
+        "logs": _logs(plan),
         "environment": environment.lines(plan.job, variables(plan)),
         "groups": [{"name": name, "rows": rows(found)} for name, found in groups.items()],
     }
+
+
+def _logs(plan: Plan) -> dict[str, object]:
+    """training.py has print_rank_0 for most, and print_rank_last for the losses."""
+    last = plan.layout.gpus - 1
+    whose = f"rank 0 and rank {last}, which prints the losses" if last else "rank 0"
+    return rank_logs(plan, [0, last], whose)
 
 
 def degrees(layout: Layout) -> str:
@@ -131,8 +142,8 @@ def _summary(plan: Plan) -> list[str]:
 
 def _variables(plan: Plan) -> Iterator[Bash]:
     options = plan.options
-    watched = options.wandb or options.profiled
-    tensorboard = options.tensorboard or ("$RUN_DIR/tensorboard" if watched else None)
+    board, project = curves(plan.job, options)
+    tensorboard = board or (BOARD if project or options.profiled else None)
     wanted = {
         "MEGATRON_PATH": options.path,
         VARIABLE: replaceable(options),

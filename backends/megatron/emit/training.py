@@ -3,12 +3,15 @@
 import math
 
 from ....compiler.plan import Plan
+from ...observation import curves, log_interval
+from ...timeouts import first_seconds, later_seconds
 from ..options import Options, option_name
 from ..releases import has
 from ..resume import RESHARDABLE
 from ..stack import WHOLE_STEP, fused_loss
 from ..transformer_engine import FORMATS, recipe_of
-from .flags import Flag, flag, switches, variable
+from .environment import TRACES
+from .flags import Flag, flag, paths, switches, variable
 from .schedule import rate_flags
 
 
@@ -169,16 +172,42 @@ def _asynchronous(plan: Plan, sharded: bool) -> list[Flag]:
     return [*found, flag("--async-strategy", strategy, why=why)]
 
 
+#: The limits of collectives, and the one that holds after the first step (training.py:3745 of 0.19.2).
+LIMITS, AFTERWARDS = "--distributed-timeout-", "--distributed-timeout-seconds-after-init"
 #: Steps between collections of Python's garbage: that of Megatron-Bridge's recipes (manual_gc_interval).
 COLLECTED_EVERY = 100
 
 
 def distributed_flags(plan: Plan) -> list[Flag]:
-    timeout, found = plan.job.train.collective_timeout, _garbage(plan.options)
-    if timeout is None:
-        return found
-    why = f"a collective that hangs for {timeout:g} s ends the job"
-    return [*found, flag("--distributed-timeout-minutes", max(1, math.ceil(timeout / 60)), why=why)]
+    return [*_garbage(plan.options), *_timeouts(plan), *_traces(plan)]
+
+
+def _timeouts(plan: Plan) -> list[Flag]:
+    """Minutes until the first step ends, and seconds afterwards; a single limit before 0.15. Left to `extra`
+    where that says anything of it."""
+    given = plan.job.train.collective_timeout
+    if given is None and any(option_name(key).startswith(LIMITS) for key in plan.options.extra):
+        return []
+    minutes = max(1, math.ceil(first_seconds(plan) / 60))
+    if given is not None or not has(plan.job, AFTERWARDS):
+        why = "after which a collective that hangs ends the job"
+        return [flag("--distributed-timeout-minutes", minutes, why=why)]
+    why = "until the first step ends: the index of the data is built"
+    then = "afterwards a collective that hangs so long ends the job"
+    return [
+        flag("--distributed-timeout-minutes", minutes, why=why),
+        flag(AFTERWARDS, math.ceil(later_seconds(plan)), why=then),
+    ]
+
+
+def _traces(plan: Plan) -> list[Flag]:
+    if not has(plan.job, TRACES):
+        return []
+    why = "what each rank did last where a collective hangs, for torchfrtrace"
+    return [
+        paths(TRACES, "$RUN_LOGS/nccl_rank_", why=why),
+        flag("--flight-recorder-include-stack-trace"),
+    ]
 
 
 def _garbage(options: Options) -> list[Flag]:
@@ -192,16 +221,17 @@ def _garbage(options: Options) -> list[Flag]:
 def logging_flags(plan: Plan) -> list[Flag]:
     options = plan.options
     found = [
-        flag("--log-interval", options.log_interval),
+        flag("--log-interval", log_interval(plan)),
         flag("--log-throughput"),
         *_evaluation(options),
     ]
-    if options.tensorboard or options.wandb or options.profiled:
+    board, project = curves(plan.job, options)
+    if board or project or options.profiled:
         found.append(variable("--tensorboard-dir", "TENSORBOARD_DIR"))
-    if options.wandb:
+    if project:
         # training.py sends to Weights & Biases only what it also writes for TensorBoard.
         found += [
-            flag("--wandb-project", options.wandb),
+            flag("--wandb-project", project, why="needs `pip install wandb`"),
             flag("--wandb-exp-name", plan.job.name),
             variable("--wandb-save-dir", "TENSORBOARD_DIR"),
         ]

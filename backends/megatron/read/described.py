@@ -5,6 +5,8 @@ from typing import Any
 from ....dsl.batch_ramp import Stage, steps_until
 from ....reading.facts import LaunchConfig, number_of, text_of
 from ...described import counts, known, options, rate_of, rates
+from ...observation import BOARD
+from ...run_folder import below
 from ..emit.schedule import DECAYS, STYLES
 from ..resume import RESHARDABLE
 from .ramp import Ramp, batch_ramp
@@ -55,9 +57,21 @@ def train(config: LaunchConfig) -> Values:
     )
     if ramp is not None:
         found |= {"ramp_from": ramp.first, "ramp_tokens": ramp.tokens}
-    if minutes := number_of(config.option("--distributed-timeout-minutes")):
-        found["collective_timeout"] = 60.0 * minutes
-    return found
+    return found | _timeout(config) | _tracker(config)
+
+
+def _tracker(config: LaunchConfig) -> Values:
+    """TensorBoard in a folder of the run; Weights & Biases and a profile take one, too."""
+    others = config.given("--wandb-project") or config.given("--profile")
+    board = below(text_of(config.option("--tensorboard-dir")), config)
+    return {"tracker": "tensorboard"} if board == BOARD and not others else {}
+
+
+def _timeout(config: LaunchConfig) -> Values:
+    """The limit of collectives where one holds throughout; parc chooses where another begins to."""
+    minutes = number_of(config.option("--distributed-timeout-minutes"))
+    several = config.given("--distributed-timeout-seconds-after-init")
+    return {"collective_timeout": 60.0 * minutes} if minutes and not several else {}
 
 
 def stores_scores(config: LaunchConfig) -> bool:

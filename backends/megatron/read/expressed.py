@@ -73,6 +73,7 @@ _WATCHED = """
     --log-validation-ppl-to-tensorboard --log-world-size-to-tensorboard --log-batch-size-to-tensorboard
     --log-loss-scale-to-tensorboard --log-progress --timing-log-level --timing-log-option
     --tensorboard-queue-size --tensorboard-log-interval --wandb-exp-name --wandb-save-dir --wandb-entity
+    --flight-recorder-dump-path --flight-recorder-include-stack-trace
     --profile-ranks --no-barrier-with-level-1-timing --logging-level
 """
 #: Kernels, transfers and placement, which parc chooses by itself: the same is trained with any of them.
@@ -85,7 +86,7 @@ _CHOSEN = """
     --no-create-attention-mask-in-dataloader
     --num-workers --dataloader-type --manual-gc --manual-gc-interval --distributed-backend --local-rank
     --ddp-bucket-size --fp8-amax-history-len --fp8-amax-compute-algo --moe-router-dtype
-    --accumulate-allreduce-grads-in-fp32
+    --accumulate-allreduce-grads-in-fp32 --distributed-timeout-seconds-after-init
 """
 
 EXPRESSED = frozenset(

@@ -4,6 +4,7 @@ from typing import Any
 
 from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, Setting, Unknown, number_of, text_of
+from ...observation import BOARD
 from ...release_check import written_release
 from ...run_folder import below
 from ..data import SPLITS
@@ -35,6 +36,8 @@ def options(config: LaunchConfig) -> Values:
     """What the block would say beside its defaults; values that it does not take are left out."""
     texts = {name: text_of(config.option(option)) for name, option in _TEXTS.items()}
     found: Values = {name: below(text, config) for name, text in texts.items()}
+    if found["tensorboard"] == BOARD:
+        found["tensorboard"] = None
     found |= {name: number_of(config.option(option)) for name, option in _COUNTS.items()}
     found |= {name: _data(config.option(option)) for name, option in _DATA.items()}
     if config.given("--mock-data"):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ....compiler.plan import Plan
 from ...environment import Variable
+from ...observation import curves
 from ..options import options_of
 
 #: run_train.sh of torchtitan sets it; PyTorch reads it for CUDA and ROCm.
@@ -17,7 +18,7 @@ SEGMENTS = Variable(
 
 def variables(plan: Plan) -> Iterator[Variable]:
     yield SEGMENTS
-    project = options_of(plan.job).wandb
+    _, project = curves(plan.job, options_of(plan.job))
     if project is not None:
         # components/metrics.py, WandBLogger.
         yield Variable("WANDB_PROJECT", project, "Where Weights & Biases keeps the run.")

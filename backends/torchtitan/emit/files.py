@@ -9,6 +9,7 @@ from ...facts import plan_facts
 from ...languages import bash, python, toml
 from ...languages.python import Python
 from ...languages.toml import Toml
+from ...rank_logs import rank_logs
 from ...release_check import of_package
 from ...render import provenance, render, render_python
 from ...rendezvous import rendezvous
@@ -133,6 +134,8 @@ def _values(plan: Plan) -> dict[str, object]:
         "version": release(job).name,
         "release": release(job).name,
         "check": of_package("torchtitan", "torchtitan", options.version),
+        "names_user": environment.names_user(job, options),
+        "logs": _logs(plan),
         "environment": environment.lines(job, list(variables(plan))),
         "paths": _paths(plan),
         "replaced": _replaced(_paths(plan)),
@@ -158,6 +161,15 @@ def _checkpoints(options: Options) -> Checkpoints:
         f'compgen -G "$DUMP_FOLDER/{own}/step-*/.metadata" >/dev/null',
         '[[ -f "$PREVIOUS/step-{steps}/.metadata" ]]',
     )
+
+
+def _logs(plan: Plan) -> dict[str, object]:
+    """Every rank logs its memory, and -1 for the loss outside of the last stage (train.py:525 of 0.2.2)."""
+    layout = plan.layout
+    if layout.pp == 1 or layout.v_shaped:
+        return rank_logs(plan, [0], "rank 0")
+    first = layout.gpus // layout.pp * (layout.pp - 1)
+    return rank_logs(plan, [0, first], f"rank 0 and rank {first}, whose stage has the loss")
 
 
 def _paths(plan: Plan) -> list[str]:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from ....compiler.plan import Plan
 from ....dsl.settings import Data
+from ...observation import BOARD, FOLDER, curves, log_interval
+from ...timeouts import first_seconds, later_seconds
 from .. import data
 from ..options import Options, options_of
 from .section import Section, Setting
@@ -59,27 +61,30 @@ def checkpoint(plan: Plan) -> Section:
     return Section("checkpoint", settings, comments)
 
 
-def communication(plan: Plan) -> Iterator[Section]:
-    """Seconds after which a collective that hangs ends the job."""
-    seconds = plan.job.train.collective_timeout
-    if seconds is None:
-        return
+def communication(plan: Plan) -> Section:
+    """Seconds after which a collective that hangs ends the job; torchtitan's own 100 are less than many
+    a step takes."""
     settings: dict[str, Setting] = {
-        "init_timeout_seconds": math.ceil(seconds),
-        "train_timeout_seconds": math.ceil(seconds),
+        "init_timeout_seconds": math.ceil(first_seconds(plan)),
+        "train_timeout_seconds": math.ceil(later_seconds(plan)),
     }
-    comments = {"init_timeout_seconds": "until the first step ends; a hang ends the job"}
-    yield Section("comm", settings, comments)
+    comments = {
+        "init_timeout_seconds": "until the first step ends",
+        "train_timeout_seconds": "afterwards a collective that hangs so long ends the job",
+    }
+    return Section("comm", settings, comments)
 
 
 def metrics(plan: Plan) -> Section:
     options = options_of(plan.job)
-    settings: dict[str, Setting] = {"log_freq": options.log_interval}
+    settings: dict[str, Setting] = {"log_freq": log_interval(plan)}
     comments = {"log_freq": "steps between log lines"}
-    if options.tensorboard is not None:
-        settings |= {"enable_tensorboard": True, "save_tb_folder": options.tensorboard}
+    board, project = curves(plan.job, options)
+    if board is not None:
+        folder = FOLDER if board == BOARD else board
+        settings |= {"enable_tensorboard": True, "save_tb_folder": folder}
         comments["save_tb_folder"] = "below dump_folder unless absolute"
-    if options.wandb is not None:
+    if project is not None:
         settings["enable_wandb"] = True
         comments["enable_wandb"] = "needs `pip install wandb`; launch.sh sets the project"
     return Section("metrics", settings, comments)

@@ -39,7 +39,7 @@ def sections(plan: Plan) -> list[Section]:
         _compile(plan),
         *_quantize(plan),
         running.checkpoint(plan),
-        *running.communication(plan),
+        running.communication(plan),
         running.metrics(plan),
         *_release(plan, options),
         *_debug(plan),

@@ -23,6 +23,7 @@ _DESCRIBED = """
     lr_scheduler.decay_ratio lr_scheduler.min_lr_factor optimizer.name optimizer.lr
     optimizer.weight_decay optimizer.beta1 optimizer.beta2 checkpoint.interval compile.enable debug.seed
     checkpoint.keep_latest_k checkpoint.async_mode checkpoint.folder comm.train_timeout_seconds
+    metrics.enable_tensorboard metrics.enable_wandb metrics.save_tb_folder
     model.hf_assets_path job.dump_folder metrics.log_freq training.dataset training.dataset_path
     parallelism.enable_async_tensor_parallel compile.enable_async_tensor_parallel compile.components
     quantize.linear.float8.recipe_name training.disable_cuda_graphs

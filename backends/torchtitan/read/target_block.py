@@ -5,6 +5,7 @@ from typing import Any
 from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, text_of
 from ...described import counts, known
+from ...observation import FOLDER
 from ...release_check import written_release
 from ...run_folder import below
 from ..options import Options
@@ -28,11 +29,21 @@ def options(config: LaunchConfig) -> dict[str, Any]:
     found = known(version=version, data=_data(config))
     for name, key in _TEXTS.items():
         found |= known(**{name: below(text_of(config.setting("toml", key)), config)})
+    found |= _board(config)
     found |= counts(config, {"log_interval": ("toml", "metrics.log_freq")})
     found |= {"save": text_of(config.setting("toml", "checkpoint.enable")) == str(True)}
     found |= stack(config)
     defaults = Options.model_fields
     return {name: value for name, value in found.items() if value != defaults[name].default}
+
+
+def _board(config: LaunchConfig) -> dict[str, Any]:
+    """The folder of TensorBoard where it is not the one of `train.tracker`."""
+    folders = (
+        text_of(config.setting(scope, "metrics.save_tb_folder")) for scope in ("toml", "python")
+    )
+    folder = next((each for each in folders if each), None)
+    return known(tensorboard=None if folder == FOLDER else folder)
 
 
 def _data(config: LaunchConfig) -> Data | None:

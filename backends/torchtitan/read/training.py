@@ -11,6 +11,8 @@ Values = dict[str, Any]
 
 #: How the rate falls at the end of a wsd schedule.
 _DECAYS = ("linear", "cosine", "sqrt")
+#: What `train.tracker` may say; the first one counts where several are on.
+TRACKERS = ("wandb", "tensorboard")
 #: The language's optimizers by torchtitan's name.
 _OPTIMIZERS = {"Adam": "adam", "AdamW": "adam"}
 
@@ -41,6 +43,20 @@ def kernels(config: LaunchConfig, scope: str) -> Values:
 
 def checkpoints(config: LaunchConfig, scope: str) -> Values:
     mode = text_of(config.setting(scope, "checkpoint.async_mode"))
-    timeout = rate_of(config.setting(scope, "comm.train_timeout_seconds"))
-    found = known(async_checkpoints=True if mode == "async" else None, collective_timeout=timeout)
-    return found | ({"elastic": True} if elastic(config) else {})
+    found = known(
+        async_checkpoints=True if mode == "async" else None,
+        collective_timeout=_timeout(config, scope),
+    )
+    return found | _tracker(config, scope) | ({"elastic": True} if elastic(config) else {})
+
+
+def _tracker(config: LaunchConfig, scope: str) -> Values:
+    on = {name: text_of(config.setting(scope, f"metrics.enable_{name}")) for name in TRACKERS}
+    return known(tracker=next((name for name in TRACKERS if on[name] in ("True", "true")), None))
+
+
+def _timeout(config: LaunchConfig, scope: str) -> float | None:
+    """The limit of collectives where one holds throughout; parc chooses where another begins to."""
+    first = rate_of(config.setting(scope, "comm.init_timeout_seconds"))
+    later = rate_of(config.setting(scope, "comm.train_timeout_seconds"))
+    return later if first in (None, later) else None

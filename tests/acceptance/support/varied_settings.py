@@ -147,6 +147,7 @@ TRAIN: dict[str, Varied] = {
     "seed": Varied((1, 2_147_483_647)),
     "checkpoint_interval": Varied((10, 500)),
     "collective_timeout": Varied(("30 min", "90 s")),
+    "tracker": Varied(("tensorboard", "wandb")),
     "async_checkpoints": Varied((True,), "megatron torchtitan"),
     "keep_checkpoints": Varied((2, 5), "deepspeed torchtitan"),
     "elastic": Varied((True,)),

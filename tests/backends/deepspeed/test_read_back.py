@@ -67,7 +67,7 @@ def test_training_is_itself_again() -> None:
         "min_learning_rate": 1e-5, "ramp_from": 32, "ramp_tokens": 10**6, "keep_checkpoints": 2,
         "collective_timeout": 90.0, "weights": "/models/a b", "optimizer": "sgd", "seed": 7,
         "checkpoint_interval": 10, "clip_grad": 0.5, "weight_decay": 0.0, "attention": "unfused",
-        "elastic": True,
+        "elastic": True, "tracker": "wandb",
     }  # fmt: skip
     files = BACKEND.emit(sample_plan("deepspeed", train=train_of(**given)))
     found = READER.train(read_back(files))

@@ -333,7 +333,7 @@ def test_options_reach_the_files() -> None:
     files = BACKEND.emit(chosen)
     settings = tomllib.loads(files["torchtitan/train.toml"])
     assert settings["training"]["dataset_path"] == '/data/"c4"'
-    assert settings["comm"] == {"train_timeout_seconds": 300}
+    assert settings["comm"] == {"init_timeout_seconds": 3600, "train_timeout_seconds": 300}
     assert settings["checkpoint"]["async_mode"] == "disabled"
 
 
