@@ -23,7 +23,7 @@ from tests.support.recorded_scripts import run
 BEGINS = ("-x/data", "--load=x", "-1e-5 y", "-h")
 #: Variables of a script that its environment may set; numbers among them, and what is no option's value.
 REPLACEABLE = re.compile(r'^([A-Z_]+)="\$\{\1:-|\$\{([A-Z_]+):\+--', re.M)
-ELSEWHERE = {"NNODES", "NODE_RANK", "MASTER_PORT", "HF_WEIGHTS"}
+ELSEWHERE = {"NNODES", "NODE_RANK", "MASTER_PORT", "HF_WEIGHTS", "START"}
 
 
 class Refused(Exception):
@@ -44,6 +44,8 @@ def torchrun(words: Sequence[str]) -> argparse.Namespace:
     """The words as torch.distributed.run reads them; those of Python begin with the program."""
     parser = Parser()
     for name in ("nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port"):
+        parser.add_argument(f"--{name}")
+    for name in ("log-dir", "redirects", "tee"):
         parser.add_argument(f"--{name}")
     parser.add_argument("-m", "--module", action="store_true")
     parser.add_argument("program")

@@ -3,6 +3,7 @@
 import re
 
 from ...dated import Dated, installed
+from ...environment import RECORDER
 from ...reader import ConfigFile, Reader
 from . import accelerate, trainer_yaml
 from .described import model, train
@@ -14,7 +15,13 @@ from .log import read_log
 from .target_block import options
 
 #: What the emitted scripts set.
-VARIABLES = frozenset({"PYTORCH_CUDA_ALLOC_CONF", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"})
+VARIABLES = frozenset(
+    {
+        "PYTORCH_CUDA_ALLOC_CONF",
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT",
+        *(each.name for each in RECORDER),
+    }
+)
 READER = Reader(
     recognise=job,
     log=read_log,

@@ -3,6 +3,7 @@
 import re
 
 from ...dated import Dated, installed
+from ...environment import RECORDER
 from ...reader import ConfigFile, Reader
 from . import yaml_config
 from .answers import ANSWERS, fork
@@ -25,6 +26,8 @@ VARIABLES = frozenset(
         "PYTORCH_CUDA_ALLOC_CONF",
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT",
         "TORCH_NCCL_AVOID_RECORD_STREAMS",
+        "TORCH_NCCL_HIGH_PRIORITY",
+        *(each.name for each in RECORDER),
     }
 )
 #: `refused`: validate_args of arguments.py; core_v0.13.1 calls --nccl-ub --use-nccl-ub.

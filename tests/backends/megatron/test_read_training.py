@@ -7,6 +7,7 @@ from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
 from parc.backends.megatron.read.described import DEFAULTS
 from parc.backends.megatron.tensor_overlap import overlapped
+from parc.backends.observation import log_interval
 from parc.dsl.job import Train
 from parc.dsl.settings import Data
 from parc.reading.facts import LaunchConfig
@@ -52,6 +53,8 @@ def test_target_blocks_write_the_same_options(name: str) -> None:
     if wanted.data is None and wanted.train_data is None:
         wanted = wanted.model_copy(update={"data": again.data})
     equal = {"profile_stop": again.profile_stop, "eval_iters": again.eval_iters}
+    assert again.log_interval == log_interval(plan)
+    equal["log_interval"] = again.log_interval
     if wanted.tp_overlap is None:
         assert again.tp_overlap in (None, overlapped(plan.job))
         equal["tp_overlap"] = again.tp_overlap
