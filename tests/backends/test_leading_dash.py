@@ -23,7 +23,7 @@ from tests.support.recorded_scripts import run
 BEGINS = ("-x/data", "--load=x", "-1e-5 y", "-h")
 #: Variables of a script that its environment may set; numbers among them, and what is no option's value.
 REPLACEABLE = re.compile(r'^([A-Z_]+)="\$\{\1:-|\$\{([A-Z_]+):\+--', re.M)
-ELSEWHERE = {"NNODES", "NODE_RANK", "MASTER_PORT", "HF_WEIGHTS", "START"}
+ELSEWHERE = {"NNODES", "NODE_RANK", "MASTER_PORT", "HF_WEIGHTS", "RUN_START"}
 
 
 class Refused(Exception):

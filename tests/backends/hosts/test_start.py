@@ -31,7 +31,7 @@ exec bash -c "$*"
 ENTRY = """#!/usr/bin/env python3
 import os, pathlib, signal, sys, time
 host, out = os.environ["HOST"], pathlib.Path(os.environ["OUT"])
-names = ("NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "RUN_DIR", "READY")
+names = ("NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "RUN_DIR", "READY", "RUN_START")
 told = [os.environ.get(name, "") for name in names] + [os.getcwd()] + sys.argv[1:]
 starts = out / f"starts-{host}"
 with starts.open("a") as file:
@@ -94,11 +94,15 @@ def test_each_host_is_told_its_place(tmp_path: Path) -> None:
     ends = "one:1:0 two:1:0"
     done = start(plan, tmp_path, "--steps=3", "a  b", ENDS=ends, RUN_DIR="x y")
     assert done.wait(60) == 0, done.communicate()[1]
+    begun = set()
     for rank, host in enumerate(("one", "two")):
+        told = (tmp_path / f"starts-{host}").read_text().split("|")
+        begun.add(told.pop(6))
         line = f"2|{rank}|one|29500|{tmp_path}/x y|yes|{tmp_path}|--steps=3|a  b\n"
-        assert (tmp_path / f"starts-{host}").read_text() == line
+        assert "|".join(told) == line
         assert (tmp_path / "x y" / "logs" / f"{host}.log").read_text() == f"hello from {host}\n"
     assert not (tmp_path / "starts-three").exists()
+    assert len(begun) == 1 and "" not in begun, "one folder for the logs of a start"
 
 
 def test_when_one_fails_the_others_save_and_all_start_again(tmp_path: Path) -> None:

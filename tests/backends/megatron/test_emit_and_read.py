@@ -34,7 +34,7 @@ def test_bash_passes_what_the_reader_sees(name: str, tmp_path: Path) -> None:
     script = tmp_path / "pretrain.sh"
     script.write_text(script_of(PLANS[name]))
     place = {"NNODES": str(PLANS[name].layout.nodes), "NODE_RANK": "0", "MASTER_ADDR": "first"}
-    place["START"] = "71"
+    place["RUN_START"] = "71"
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", **place}
     (tmp_path / FILE).write_text(run_json(PLANS[name]))
     own = f"runs/{PLANS[name].run.folder}"
