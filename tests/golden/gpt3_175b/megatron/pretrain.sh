@@ -96,10 +96,24 @@ fi
 claim "$RUN_DIR"
 [[ "$CHECKPOINT_DIR/" == "$RUN_DIR"/* ]] || claim "$CHECKPOINT_DIR" # checkpoints elsewhere
 
+# Each rank logs into files of its own; the job's log shows rank 0 and rank 1023, which prints the losses.
+RUN_START="${RUN_START:-${SLURM_JOB_ID:-$(date +%Y%m%d-%H%M%S)}${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}}"
+RUN_LOGS="$RUN_DIR/logs/$RUN_START"
+case "$NODE_RANK" in
+    0) SHOWN=0:3 ;;
+    127) SHOWN=7:3 ;;
+    *) SHOWN=0 ;;
+esac
+RANK_LOGS=(--log-dir="$RUN_LOGS/node$NODE_RANK" --redirects=3 --tee="$SHOWN")
+
 # Transfers start in the order in which they overlap: Megatron-LM demands this with tp or cp.
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 # Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.
 export PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}"
+# Kernels of NCCL go before those of the computation that they overlap with.
+export TORCH_NCCL_HIGH_PRIORITY="${TORCH_NCCL_HIGH_PRIORITY:-1}"
+# A rank whose collective failed ends without tearing it down: else it would write no trace.
+export TORCH_NCCL_ASYNC_ERROR_HANDLING="${TORCH_NCCL_ASYNC_ERROR_HANDLING:-3}"
 
 MODEL=(
     --num-layers 96
@@ -171,12 +185,16 @@ CHECKPOINT=(
 )
 
 DISTRIBUTED=(
-    --manual-gc  # Python collects garbage on all ranks in one step: none waits for another's
+    --manual-gc                                         # Python collects garbage on all ranks in one step: none waits for another's
     --manual-gc-interval 100
+    --distributed-timeout-minutes 60                    # until the first step ends: the index of the data is built
+    --distributed-timeout-seconds-after-init 600        # afterwards a collective that hangs so long ends the job
+    --flight-recorder-dump-path="$RUN_LOGS/nccl_rank_"  # what each rank did last where a collective hangs, for torchfrtrace
+    --flight-recorder-include-stack-trace
 )
 
 LOGGING=(
-    --log-interval 10
+    --log-interval 2
     --log-throughput
     --eval-interval 1000
     --eval-iters 10
@@ -193,6 +211,7 @@ export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
         --node-rank="$NODE_RANK" \
         --master-addr="$MASTER_ADDR" \
         --master-port="$MASTER_PORT" \
+        "${RANK_LOGS[@]}" \
         "$MEGATRON_PATH/pretrain_gpt.py" \
         "${MODEL[@]}" \
         "${PARALLEL[@]}" \
@@ -206,9 +225,10 @@ export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
         "${LOGGING[@]}" \
         "$@"
 ) &
-launcher=$!
+launcher=$! told=0
 # shellcheck disable=SC2329  # called by the trap
 stop_workers() {
+    told=1
     cat "/proc/$launcher/task"/*/children | xargs -r kill -TERM || true
 }
 trap stop_workers TERM USR1
@@ -219,4 +239,10 @@ while kill -0 "$launcher" 2>/dev/null; do # a signal ends `wait` early
     status=0
     wait "$launcher" || status=$?
 done
+if ((status && !told)); then # how each rank of this node ended, without stacks of threads and of C++
+    find "$RUN_LOGS/node$NODE_RANK" -name stderr.log -size +0 2>/dev/null | sort | while read -r errors; do
+        printf '==> %s <==\n' "$errors"
+        tail -n 500 -- "$errors" | grep -vE '^frame #|^Thread 0x|^  File ".*", line [0-9]+ in ' | tail -n 30
+    done >&2 || true
+fi
 exit "$status"

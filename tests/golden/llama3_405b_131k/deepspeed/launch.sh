@@ -94,8 +94,23 @@ fi
 claim "$RUN_DIR"
 [[ "$SAVE/" == "$RUN_DIR"/* ]] || claim "$SAVE" # checkpoints elsewhere
 
+# Each rank logs into files of its own; the job's log shows rank 0.
+RUN_START="${RUN_START:-${SLURM_JOB_ID:-$(date +%Y%m%d-%H%M%S)}${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}}"
+RUN_LOGS="$RUN_DIR/logs/$RUN_START"
+case "$NODE_RANK" in
+    0) SHOWN=0:3 ;;
+    *) SHOWN=0 ;;
+esac
+RANK_LOGS=(--log-dir="$RUN_LOGS/node$NODE_RANK" --redirects=3 --tee="$SHOWN")
+
 # Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.
 export PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}"
+# Where a collective hangs, each rank writes a trace of its last ones, which torchfrtrace compares.
+export TORCH_NCCL_TRACE_BUFFER_SIZE="${TORCH_NCCL_TRACE_BUFFER_SIZE:-2000}"
+export TORCH_NCCL_DUMP_ON_TIMEOUT="${TORCH_NCCL_DUMP_ON_TIMEOUT:-1}"
+export TORCH_NCCL_DEBUG_INFO_TEMP_FILE="${TORCH_NCCL_DEBUG_INFO_TEMP_FILE:-$RUN_LOGS/nccl_rank_}"
+# A rank whose collective failed ends without tearing it down: else it would write no trace.
+export TORCH_NCCL_ASYNC_ERROR_HANDLING="${TORCH_NCCL_ASYNC_ERROR_HANDLING:-3}"
 # Threads of each process, which share the cores of the node.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 # torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it
@@ -117,15 +132,16 @@ TRAINING=(
     --data-dtype=uint32
     --save="$SAVE"
     --save-interval=2
-    --log-interval=10
+    --log-interval=1
 )
 (
     trap '' TERM USR1
-    exec torchrun "${RENDEZVOUS[@]}" "$HERE/train.py" "${TRAINING[@]}" "$@"
+    exec torchrun "${RENDEZVOUS[@]}" "${RANK_LOGS[@]}" "$HERE/train.py" "${TRAINING[@]}" "$@"
 ) &
-launcher=$!
+launcher=$! told=0
 # shellcheck disable=SC2329  # called by the trap
 stop_workers() {
+    told=1
     cat "/proc/$launcher/task"/*/children | xargs -r kill -TERM || true
 }
 trap stop_workers TERM USR1
@@ -136,4 +152,10 @@ while kill -0 "$launcher" 2>/dev/null; do # a signal ends `wait` early
     status=0
     wait "$launcher" || status=$?
 done
+if ((status && !told)); then # how each rank of this node ended, without stacks of threads and of C++
+    find "$RUN_LOGS/node$NODE_RANK" -name stderr.log -size +0 2>/dev/null | sort | while read -r errors; do
+        printf '==> %s <==\n' "$errors"
+        tail -n 500 -- "$errors" | grep -vE '^frame #|^Thread 0x|^  File ".*", line [0-9]+ in ' | tail -n 30
+    done >&2 || true
+fi
 exit "$status"

@@ -88,6 +88,16 @@ fi
 claim "$RUN_DIR"
 [[ "$DUMP_FOLDER/" == "$RUN_DIR"/* ]] || claim "$DUMP_FOLDER" # checkpoints elsewhere
 
+# Each rank logs into files of its own; the job's log shows rank 0 and rank 15360, whose stage has the loss.
+RUN_START="${RUN_START:-${SLURM_JOB_ID:-$(date +%Y%m%d-%H%M%S)}${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}}"
+RUN_LOGS="$RUN_DIR/logs/$RUN_START"
+case "$NODE_RANK" in
+    0) SHOWN=0:3 ;;
+    1920) SHOWN=0:3 ;;
+    *) SHOWN=0 ;;
+esac
+RANK_LOGS=(--log-dir="$RUN_LOGS/node$NODE_RANK" --redirects=3 --tee="$SHOWN")
+
 # Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.
 export PYTORCH_ALLOC_CONF="${PYTORCH_ALLOC_CONF:-expandable_segments:True}"
 export PYTHONPATH="$HERE${PYTHONPATH:+:$PYTHONPATH}" # train.toml imports parc_model
@@ -103,6 +113,7 @@ export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
         --node-rank="$NODE_RANK" \
         --master-addr="$MASTER_ADDR" \
         --master-port="$MASTER_PORT" \
+        "${RANK_LOGS[@]}" \
         -m torchtitan.train \
         --job.config_file="$HERE/train.toml" \
         ${HF_ASSETS_PATH:+--model.hf_assets_path="$HF_ASSETS_PATH"} \
@@ -110,9 +121,10 @@ export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
         --job.dump_folder="$DUMP_FOLDER" \
         "$@"
 ) &
-launcher=$!
+launcher=$! told=0
 # shellcheck disable=SC2329  # called by the trap
 stop_workers() {
+    told=1
     cat "/proc/$launcher/task"/*/children | xargs -r kill -TERM || true
 }
 trap stop_workers TERM USR1
@@ -123,4 +135,10 @@ while kill -0 "$launcher" 2>/dev/null; do # a signal ends `wait` early
     status=0
     wait "$launcher" || status=$?
 done
+if ((status && !told)); then # how each rank of this node ended, without stacks of threads and of C++
+    find "$RUN_LOGS/node$NODE_RANK" -name stderr.log -size +0 2>/dev/null | sort | while read -r errors; do
+        printf '==> %s <==\n' "$errors"
+        tail -n 500 -- "$errors" | grep -vE '^frame #|^Thread 0x|^  File ".*", line [0-9]+ in ' | tail -n 30
+    done >&2 || true
+fi
 exit "$status"

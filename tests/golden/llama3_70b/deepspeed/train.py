@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import time
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from deepspeed.accelerator import get_accelerator
 from torch import nn
+from torch.distributed import distributed_c10d
 from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.checkpoint import checkpoint
 
@@ -30,6 +32,9 @@ from torch.utils.checkpoint import checkpoint
 PEAK_FLOPS = 9.89e14
 # What the log shall say of the layout, for `parc calibrate`.
 LAYOUT = "pp=1 cp=1 dp_shard=64 zero=3 hpz=1 recompute=selective offload=all"
+# After which a collective that hangs ends the job: until the first step ends, and then.
+FIRST_TIMEOUT = timedelta(seconds=3600)
+LATER_TIMEOUT = timedelta(seconds=720)
 
 
 class Linear(nn.Linear):
@@ -328,6 +333,12 @@ def remove_old(folder, newest):
         shutil.rmtree(path, ignore_errors=True)
 
 
+def limit_collectives(timeout):
+    """Of all groups: DeepSpeed hands its timeout to the first one alone."""
+    for group in list(distributed_c10d._world.pg_map):
+        distributed_c10d._set_pg_timeout(timeout, group)
+
+
 def resume(engine, folder):
     """The step that the newest checkpoint in `folder` was saved after; 0 when there is none."""
     if folder is None or not Path(folder, "latest").exists():
@@ -347,10 +358,13 @@ def train(engine, config, args, stop, device):
     token_flops = flops_per_token(config)
     if dist.get_rank() == 0:
         announce(micro_batch, batch, config.seq_len)
-    since, clock = step, time.perf_counter()
+    resumed = since = step
+    clock = time.perf_counter()
     while step < args.steps:
         rate = engine.get_lr()[0]
         loss, stopping = agree(train_step(engine, batches), stop.seen, device)
+        if step == resumed:
+            limit_collectives(LATER_TIMEOUT)
         step += 1
         if step % args.log_interval == 0 or step == args.steps or stopping:
             seconds = (time.perf_counter() - clock) / (step - since)
@@ -386,7 +400,7 @@ def arguments():
     )
     parser.add_argument("--save-interval", type=int, default=138)
     parser.add_argument("--load", help="resume from this folder instead of --save's")
-    parser.add_argument("--log-interval", type=int, default=10)
+    parser.add_argument("--log-interval", type=int, default=1)
     return parser.parse_args()
 
 
@@ -398,8 +412,9 @@ def main():
     accelerator = get_accelerator()
     accelerator.set_device(args.local_rank)
     device = torch.device(accelerator.current_device_name())
-    deepspeed.init_distributed()
+    deepspeed.init_distributed(timeout=FIRST_TIMEOUT)
     engine = start_engine(build(config, settings, device), settings, args.steps)
+    limit_collectives(FIRST_TIMEOUT)
     train(engine, config, args, stop, device)
     dist.barrier()
     dist.destroy_process_group()
