@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..compiler.target import Codes, Target
     from ..dsl.diagnostics import Diagnostic
     from ..reading.facts import LaunchConfig, Value
+    from .checkpoint_files import Checkpoints
     from .following import Need
     from .reader import Reader
     from .resume import Resume
@@ -36,7 +37,7 @@ def when_called(module: str, name: str) -> Callable[..., Any]:
 @dataclass(frozen=True)
 class Backend:
     """Everything that parc knows of a framework: what its `package` declares in `target.py`, `stack.py`,
-    `smoke.py`, `resume.py` and `read/`, each loaded when it is asked for.
+    `smoke.py`, `resume.py`, `checkpoint.py` and `read/`, each loaded when it is asked for.
 
     `emit(plan)` gives file texts by path below the output folder and raises `JobError` for what the framework
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. With the
@@ -84,6 +85,12 @@ class Backend:
         """What becomes of a checkpoint when the layout changes."""
         resume: Resume = import_module(f"{self.package}.resume").RESUME
         return resume
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Finds the newest checkpoint of a folder, and the run that saved it, without loading it."""
+        found: Checkpoints = import_module(f"{self.package}.checkpoint").CHECKPOINTS
+        return found
 
     @property
     def reader(self) -> Reader:

@@ -37,7 +37,8 @@ class Saved:
     names with `dp` for all replicas, and what else decides the form of a checkpoint (`Resume.form`).
 
     `draws` says whether training draws random numbers, as dropout does; `folder` is the name of its run's
-    folder, "" where nothing tells.
+    folder, "" where nothing tells. `step` and `ranks` are of a checkpoint that was read, and `notes`
+    say where it differs from the files of the run.
     """
 
     name: str
@@ -47,6 +48,9 @@ class Saved:
     form: Mapping[str, str] = field(default_factory=dict)
     draws: bool = False
     folder: str = ""
+    step: int | None = None
+    ranks: int = 0
+    notes: tuple[str, ...] = ()
 
     def value(self, change: str) -> str | None:
         """What a side says of a degree or of its form; None where it does not."""
@@ -118,6 +122,8 @@ class Verdict:
     changes: tuple[Change, ...]
     never: tuple[str, ...] = ()
     problem: str = ""
+    untold: tuple[str, ...] = ()
+    """What a checkpoint that was read does not tell, of what may stop the new side."""
 
     @property
     def answer(self) -> Answer:
@@ -150,7 +156,16 @@ class Verdict:
 
 def judged(old: Saved, new: Saved, resume: Resume) -> Verdict:
     """The verdict of a framework's table on two of its runs."""
-    return Verdict(old, new, tuple(_changes(old, new, resume)), resume.never)
+    changes = tuple(_changes(old, new, resume))
+    return Verdict(old, new, changes, resume.never, untold=tuple(_untold(old, new, resume)))
+
+
+def _untold(old: Saved, new: Saved, resume: Resume) -> Iterator[str]:
+    stopping = {name for row in resume.rows if row.stops for name in row.changes}
+    for name in dict.fromkeys((*new.form, *CHANGES)):
+        known = old.value(name) is not None or new.value(name) is None
+        if old.step is not None and name in stopping and not known:
+            yield name
 
 
 def _changes(old: Saved, new: Saved, resume: Resume) -> Iterator[Change]:

@@ -12,6 +12,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError, Note
 
 from . import codes
 from .printing.plan_json import estimate_json
+from .saved_checkpoints import checkpoint_side, is_checkpoint, joined
 from .subjects import MANIFEST, files_of, plan_file, plans_in
 
 if TYPE_CHECKING:
@@ -36,11 +37,12 @@ class Side:
 @dataclass(frozen=True)
 class Asked:
     """How sides are read: the target of jobs and folders, their best unless named; overrides of jobs, and the
-    environment of scripts."""
+    environment of scripts; the folder of the old side's checkpoints, where it is at hand."""
 
     target: str | None = None
     overrides: Sequence[str] = ()
     environment: Mapping[str, str] | None = None
+    checkpoint: str | None = None
 
 
 def verdict(old: str, new: str, asked: Asked) -> Verdict:
@@ -52,7 +54,10 @@ def verdict(old: str, new: str, asked: Asked) -> Verdict:
     complaints: list[Diagnostic] = []
     for path in (old, new):
         try:
-            sides.append(_side(path, asked, sides[0].saved.framework if sides else None))
+            side = _side(path, asked, sides[0].saved.framework if sides else None)
+            if asked.checkpoint is not None and path is old:
+                side = joined(side, asked.checkpoint)
+            sides.append(side)
         except JobError as error:
             complaints += error.diagnostics
     if complaints:
@@ -99,6 +104,8 @@ def _side(path: str, asked: Asked, like: str | None) -> Side:
         plans, _ = plans_in(file)
         target = _chosen(plans, asked.target, like, str(file))
         return side_of_plan(path, target, plans[target], files_of(file.parent, target))
+    if is_checkpoint(path):
+        return checkpoint_side(path)
     from .launched import one_launch
 
     return _of_launch(path, one_launch([path], asked.environment or {}), {})

@@ -38,7 +38,7 @@ def draws(config: LaunchConfig) -> bool:
 
 
 def _buffers(old: Saved, new: Saved) -> bool:
-    return old.form[STATE] == BUFFERS
+    return old.form.get(STATE) == BUFFERS
 
 
 def _legacy(old: Saved, new: Saved) -> bool:
@@ -121,7 +121,7 @@ _ROWS = (
             _WITHOUT_MOMENTS,
         ),
         where="whole (ZeRO 0), or divided",
-        when=lambda old, new: WHOLE in (old.form[STATE], new.form[STATE]),
+        when=lambda old, new: WHOLE in (old.form.get(STATE), new.form[STATE]),
     ),
     # What the format tells already.
     Row((STATE, "zero"), "megatron/training/checkpointing.py:1616"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from parc.backends.resume import CHANGES, PARTS, WORDS, Change, Cure, Row, Saved, Verdict
 
 from .plan_json import JsonObject
+from .words.numbers import counted
 from .words.paragraphs import words
 
 ANSWERS = {
@@ -25,11 +26,16 @@ def resume_text(verdict: Verdict) -> str:
     lines = [
         *words("OLD  ", _side(verdict.old)),
         *words("NEW  ", _side(verdict.new)),
+        *(
+            line
+            for note in verdict.old.notes
+            for line in words("", f"{note[0].upper()}{note[1:]}.")
+        ),
         "",
-        ANSWERS[verdict.answer],
+        _answer(verdict),
     ]
     if verdict.problem:
-        return "\n".join([*lines[:-1], f"NEW does not resume OLD: {verdict.problem}."])
+        return "\n".join([*lines[:-1], *words("", f"NEW does not resume OLD: {verdict.problem}.")])
     lines += ["", *(line for row in _rows(verdict) for line in row)]
     if not verdict.changes:
         lines.append("Nothing that a checkpoint depends on differs.")
@@ -41,10 +47,18 @@ def resume_text(verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
+def _answer(verdict: Verdict) -> str:
+    said = ANSWERS[verdict.answer]
+    if not verdict.untold or verdict.answer == "no":
+        return said
+    return f"{said[:-1]}, as far as the checkpoint tells: not its {', '.join(verdict.untold)}."
+
+
 def _side(side: Saved) -> str:
     degrees = (f"{name} {side.layout[name]}" for name in CHANGES if _tells(side, name))
     forms = (f"{name} {value}" for name, value in side.form.items())
-    told = [f"{side.framework} {side.release}".strip(), *degrees, *forms]
+    step = () if side.step is None else (f"step {side.step:,} of {counted(side.ranks, 'rank')}",)
+    told = [f"{side.framework} {side.release}".strip(), *step, *degrees, *forms]
     return f"{side.name}: {' · '.join(told)}"
 
 
@@ -119,13 +133,19 @@ def resume_json(verdict: Verdict) -> JsonObject:
             for cure in verdict.cures
         ],
         "before": list(verdict.before),
+        "untold": list(verdict.untold),
     }
 
 
 def _side_json(side: Saved) -> JsonObject:
     said = {"name": side.name, "target": side.framework, "release": side.release or None}
     run = {"run_folder": side.folder or None}
-    return {**said, **run, "layout": dict(side.layout), "form": dict(side.form)}
+    read = (
+        {}
+        if side.step is None
+        else {"step": side.step, "ranks": side.ranks, "notes": list(side.notes)}
+    )
+    return {**said, **run, **read, "layout": dict(side.layout), "form": dict(side.form)}
 
 
 def _change_json(change: Change) -> JsonObject:

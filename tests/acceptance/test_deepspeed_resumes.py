@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from parc.backends import BACKENDS
+from parc.saved_checkpoints import checkpoint_side
 from tests.acceptance.support.deepspeed_runs import trained
 
 STEPS, SAVED = 8, 4
@@ -54,6 +55,10 @@ def test_it_goes_on_in_another_layout_as_if_it_had_not_changed(name: str, tmp_pa
     before, after = CHANGES[name]
     unbroken = losses(run(after, tmp_path / "unbroken", tmp_path / "other"))
     run(before, tmp_path / "first", tmp_path / "saved", steps=SAVED)
+    gpus, zero, pp = before
+    found = checkpoint_side(str(tmp_path / "saved")).saved
+    assert (found.framework, found.step, found.ranks) == ("deepspeed", SAVED, gpus)
+    assert found.layout == {"tp": 1, "pp": pp, "cp": 1, "dp": gpus // pp, "zero": zero}
     log = run(after, tmp_path / "second", tmp_path / "saved")
     assert "another layout saved it, so it is made universal" in log
     assert losses(log) == pytest.approx(unbroken[SAVED:], abs=LOSS)

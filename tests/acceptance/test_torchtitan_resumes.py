@@ -12,12 +12,14 @@ from parc.backends.torchtitan.options import Options
 from parc.backends.torchtitan.smoke import ON_CPU
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.settings import Data
+from parc.saved_checkpoints import checkpoint_side
 from tests.acceptance.support.hugging_face import tiny
 from tests.acceptance.test_torchtitan_stops import same
 from tests.acceptance.test_torchtitan_trains import BATCH, SEQUENCE, Run, Version, trained
 from tests.support.sample_plans import sample_plan, train_of
 
 STEPS, SAVED = 12, 6
+LAYERS = tiny("llama3_8b").layers
 TWO = Layout(dp_shard=2, zero=3, microbatches=4)
 FOUR = Layout(dp_shard=4, zero=2, microbatches=2)
 #: Before and after: more data-parallel ranks, fewer of them, and as many beside tp.
@@ -57,6 +59,9 @@ def test_it_goes_on_in_another_layout_as_if_it_had_not_changed(name: str, tmp_pa
     unbroken = trained(plan_of(version, before), version, tmp_path / "unbroken")
     first = half(version, before, tmp_path / "run")
     assert len(first.steps) == SAVED
+    read = checkpoint_side(str(tmp_path / "run" / "outputs"))
+    assert (read.saved.framework, read.saved.step, read.saved.ranks) == ("torchtitan", SAVED, before.gpus)
+    assert read.saved.layout == {"dp": before.dp} and read.sizes == {"layers": LAYERS}
     (tmp_path / "run" / "log").unlink()
     found = trained(plan_of(version, after), version, tmp_path / "run")
     moved = f"another number of data-parallel ranks saved step {SAVED}" in found.log

@@ -1,0 +1,21 @@
+"""The toy's checkpoints: a file `toy-TP` in the folder of each step."""
+
+import re
+
+from parc.backends.checkpoint_files import Checkpoints, Step, Written
+
+
+def newest(folder: Step) -> str | None:
+    steps = folder.ranks(re.compile(r"toy-step-(\d{1,9})"))
+    return f"toy-step-{max(steps)}" if steps else None
+
+
+def written(step: Step) -> Written | None:
+    degrees = step.ranks(re.compile(r"toy-(\d{1,4})"))
+    name = step.name.removeprefix("toy-step-")
+    if not degrees or not name.isdecimal():
+        return None
+    return Written("toy", int(name), 1, {"tp": max(degrees)}, {}, {})
+
+
+CHECKPOINTS = Checkpoints(newest, written)
