@@ -209,24 +209,37 @@ def _degrees(launch: LaunchedJob) -> dict[str, int]:
 def broken_resumes(
     earlier: Path, plans: Iterable[Plan], emitted: Mapping[str, str]
 ) -> list[Diagnostic]:
-    """A warning for each target whose files in the folder `earlier` would save checkpoints that the new ones
-    do not resume; none where another model or another target was there, or no plan."""
-    if not (earlier / MANIFEST).is_file():
-        return []
-    try:
-        before, _ = plans_in(earlier / MANIFEST)
-    except JobError:
-        return []
+    """A warning for each target whose run would not go on with the new files: one whose checkpoints are in
+    its folder below the current one, else one of the files that are in the folder `earlier`. None where
+    another model or another target was there, or no plan."""
+    before: Mapping[str, Any] = {}
+    with suppress(JobError):
+        if (earlier / MANIFEST).is_file():
+            before, _ = plans_in(earlier / MANIFEST)
     found: list[Diagnostic] = []
     for plan in plans:
-        if plan.target not in before or not plan.job.saves(plan.target):
+        if not plan.job.saves(plan.target):
             continue
         with suppress(JobError):
-            name, old = str(earlier), before[plan.target]
-            old_side = side_of_plan(name, plan.target, old, files_of(earlier, plan.target))
-            new_side = side_of_plan(name, plan.target, estimate_json(plan.estimate), emitted)
-            found += _warned(judged_sides(old_side, new_side), plan)
+            old = _saved_by(plan)
+            if old is None and (known := before.get(plan.target)):
+                files = files_of(earlier, plan.target)
+                old = side_of_plan(str(earlier), plan.target, known, files)
+            if old is not None:
+                new = side_of_plan(plan.target, plan.target, estimate_json(plan.estimate), emitted)
+                found += _warned(judged_sides(old, new), plan)
     return found
+
+
+def _saved_by(plan: Plan) -> Side | None:
+    """The newest checkpoint of a plan's run, where a start from the current folder would find it."""
+    from parc.backends import BACKENDS
+
+    for folder in BACKENDS[plan.target].target.checkpoints(plan.job).values():
+        path = folder.replace("$RUN_DIR", f"runs/{plan.run.folder}")
+        if is_checkpoint(path):
+            return checkpoint_side(path)
+    return None
 
 
 def _warned(verdict: Verdict, plan: Plan) -> Iterator[Diagnostic]:
@@ -237,13 +250,18 @@ def _warned(verdict: Verdict, plan: Plan) -> Iterator[Diagnostic]:
     named = ", ".join(f"{change.name} {change.old} → {change.new}" for change in stopped)
     cures = [f"{cure.text}: {cure.why}" for cure in verdict.cures]
     before = verdict.old.name
+    if verdict.old.step is None:
+        run, asks = (
+            f"a run of `{before}` would",
+            f"`parc reshape` of a copy of `{before}` and the job",
+        )
+    else:
+        run, asks = f"the run at `{before}` does", f"`parc reshape {before} {plan.job.path}`"
     yield Diagnostic(
         codes.NOT_RESUMED,
-        f"{plan.target}: a run of `{before}` would not go on in this layout ({named})",
+        f"{plan.target}: {run} not go on in this layout ({named})",
         plan.job.span("target", plan.target),
         notes=tuple(Note(change.row.stops) for change in stopped[:1] if change.row),
-        help="; or ".join(
-            cures[:1] + [f"`parc reshape` of a copy of `{before}` and the job tells all"]
-        ),
+        help="; or ".join([*cures[:1], f"{asks} tells all"]),
         severity="warning",
     )

@@ -19,6 +19,7 @@ import pytest
 from parc.backends.megatron import BACKEND
 from parc.compiler.plan import Plan
 from parc.dsl.settings import Data
+from parc.saved_checkpoints import checkpoint_side
 from tests.acceptance.support.environments import TRAINING
 from tests.acceptance.support.smoke_runs import LIMIT_SECONDS, Wanted, prepared
 
@@ -105,6 +106,16 @@ def test_the_batch_grows_and_the_rate_follows_the_sequences(run: Run) -> None:
 def test_one_checkpoint_stays(run: Run) -> None:
     kept = sorted(path.name for path in (run.folder / "work" / "checkpoints").glob("iter_*"))
     assert kept == [f"iter_{STEPS:07}"]
+
+
+def test_the_checkpoint_tells_the_layout_that_wrote_it(run: Run) -> None:
+    """Which `parc reshape` asks it for, without loading it."""
+    side = checkpoint_side(str(run.folder / "work"))
+    assert (side.saved.framework, side.saved.step, side.saved.ranks) == ("megatron", STEPS, 2)
+    degrees = dict.fromkeys(("tp", "pp", "vpp", "cp", "ep", "etp"), 1)
+    assert side.saved.layout == {**degrees, "dp": 2, "zero": 1}
+    assert side.saved.form == {"format": "torch_dist", "optimizer state": "buffers of ranks"}
+    assert side.sizes["layers"] == 2
 
 
 def test_the_profile_has_the_steps_that_were_asked_for(run: Run) -> None:

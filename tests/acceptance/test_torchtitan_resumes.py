@@ -60,7 +60,11 @@ def test_it_goes_on_in_another_layout_as_if_it_had_not_changed(name: str, tmp_pa
     first = half(version, before, tmp_path / "run")
     assert len(first.steps) == SAVED
     read = checkpoint_side(str(tmp_path / "run" / "outputs"))
-    assert (read.saved.framework, read.saved.step, read.saved.ranks) == ("torchtitan", SAVED, before.gpus)
+    assert (read.saved.framework, read.saved.step, read.saved.ranks) == (
+        "torchtitan",
+        SAVED,
+        before.gpus,
+    )
     assert read.saved.layout == {"dp": before.dp} and read.sizes == {"layers": LAYERS}
     (tmp_path / "run" / "log").unlink()
     found = trained(plan_of(version, after), version, tmp_path / "run")

@@ -217,6 +217,37 @@ def test_compiling_another_layout_into_a_folder_warns(run: Parc) -> None:
     assert "PAR158" not in run("compile", "two.par", *out, *elastic).err
 
 
+#: By target: a goal of an old layout and of a new one, a change between them, and the cure.
+BROKEN = {
+    "megatron": (ONE, TWO, "tp 1 → 2", "--exit-interval 1"),
+    "torchtitan": ("require dp == 8", "require dp == 4", "dp 8 → 4", "train.elastic=true"),
+    "deepspeed": (
+        "require zero == 3; require pp == 1",
+        "require zero == 2; require pp == 1",
+        "zero 3 → 2",
+        "goal { require zero == 3 }",
+    ),
+}
+LAUNCHES = {
+    "slurm": "launch slurm { time = 1 h }",
+    "kubernetes": 'launch kubernetes { image = "a:1"; volumes = ["runs:/runs"] }',
+    "hosts": 'launch hosts { hostfile = "hosts" }',
+}
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
+@pytest.mark.parametrize("target", BROKEN)
+def test_compile_warns_whatever_starts_the_run(run: Parc, target: str, launch: str) -> None:
+    old, new, change, cure = BROKEN[target]
+    for name, goal, warned in (("old.par", old, False), ("new.par", new, True)):
+        path = Path(job(goal, name))
+        path.write_text(f"{path.read_text()}\n{LAUNCHES[launch]}\n")
+        found = compiled(run, name, target)
+        assert found.code == 0 and ("PAR158" in found.err) == warned, found.err
+    said = words(found.err)
+    assert f"{target}: a run of `out` would not go on" in said and change in said and cure in said
+
+
 def test_a_folder_of_another_model_warns_of_nothing(run: Parc) -> None:
     job(ONE), job(TWO, "deep.par")
     Path("deep.par").write_text(Path("deep.par").read_text().replace("layers = 4", "layers = 8"))

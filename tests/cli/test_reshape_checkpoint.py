@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import shutil
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,29 @@ def test_what_a_checkpoint_does_not_tell_is_said(run: Parc, tmp_path: Path) -> N
     assert value["resumes"] == "whole" and value["untold"] == ["tp", "pp", "vpp", "ep", "etp"]
     said = words(run("reshape", str(tmp_path), "new.par", "--target", "megatron").out)
     assert "NEW resumes OLD whole, as far as the checkpoint tells: not its tp, pp" in said
+
+
+@pytest.mark.parametrize("target", ["megatron", "deepspeed", "torchtitan"])
+def test_compile_asks_the_run_itself(run: Parc, target: str, tmp_path: Path) -> None:
+    """Each time, and wherever out/ is, until the layout goes on from what the run's folder holds."""
+    job("require dp == 8; require zero >= 1; require zero <= 2")
+    first = compiled(run, "new.par", target)
+    assert first.code == 0 and "PAR158" not in first.err
+    said = json.loads(Path(f"out/{target}/run.json").read_text())
+    own = Path(f"runs/{said['run']}-{said['digest']}") / "checkpoints"
+    degrees = {"tensor_model_parallel_size": 2, "pipeline_model_parallel_size": 1, "world_size": 8}
+    sizes = {"num_layers": 4, "hidden_size": 512, "num_attention_heads": 8}
+    if target == "megatron":
+        megatron(own, **degrees, **sizes)
+    else:
+        {"deepspeed": deepspeed, "torchtitan": torchtitan}[target](own)
+    for _ in range(2):
+        found = compiled(run, "new.par", target)
+        text = words(found.err)
+        assert found.code == 0 and "PAR158" in text and f"{target}: the run at `runs/" in text
+        assert "does not go on in this layout" in text and "`parc reshape runs/" in text
+    shutil.rmtree(own)
+    assert "PAR158" not in compiled(run, "new.par", target).err
 
 
 class Trap:
