@@ -10,6 +10,7 @@ import os
 import pickle
 import shutil
 from argparse import Namespace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,12 @@ def saved(folder: Path, files: dict[str, Any]) -> Path:
     return folder
 
 
-def megatron(folder: Path, holds: str = "common.pt", shards: int = 2, **changed: Any) -> Path:
+def megatron(
+    folder: Path, changed: Mapping[str, Any] | None = None, holds: str = "common.pt"
+) -> Path:
     step = "iter_0004000"
-    names = [f"{step}/__{rank}_0.distcp" for rank in range(shards)]
-    arguments = {"args": Namespace(**ARGUMENTS | changed), "iteration": 4000}
+    names = [f"{step}/__{rank}_0.distcp" for rank in range(2)]
+    arguments = {"args": Namespace(**ARGUMENTS | dict(changed or {})), "iteration": 4000}
     return saved(
         folder,
         {
@@ -64,7 +67,7 @@ def megatron(folder: Path, holds: str = "common.pt", shards: int = 2, **changed:
 
 @pytest.mark.parametrize("holds", ["common.pt", "__0_0.distcp"])
 def test_megatrons_arguments_are_read(holds: str, tmp_path: Path) -> None:
-    side = checkpoint_side(str(megatron(tmp_path, holds)))
+    side = checkpoint_side(str(megatron(tmp_path, holds=holds)))
     found = side.saved
     assert (found.framework, found.step, found.ranks) == ("megatron", 4000, 4096)
     assert found.layout == {
@@ -89,13 +92,15 @@ def test_megatrons_arguments_are_read(holds: str, tmp_path: Path) -> None:
     ],
 )
 def test_megatrons_optimizer_is_told(changed: dict[str, Any], form: str, tmp_path: Path) -> None:
-    found = checkpoint_side(str(megatron(tmp_path, **changed))).saved
+    found = checkpoint_side(str(megatron(tmp_path, changed))).saved
     assert found.form["optimizer state"] == form
     assert found.layout["zero"] == int(form != "whole")
 
 
 def test_experts_of_megatron_are_told(tmp_path: Path) -> None:
-    found = checkpoint_side(str(megatron(tmp_path, num_experts=64, expert_model_parallel_size=8)))
+    found = checkpoint_side(
+        str(megatron(tmp_path, {"num_experts": 64, "expert_model_parallel_size": 8}))
+    )
     assert (found.saved.layout["ep"], found.saved.layout["etp"]) == (8, 4)
     assert found.sizes["experts"] == 64
 
@@ -145,10 +150,16 @@ def test_torchtitans_newest_whole_step_is_read(tmp_path: Path) -> None:
     assert checkpoint_side(str(tmp_path / "step-4")).saved.layout == {"dp": 2}
 
 
-@pytest.mark.parametrize("target", ["megatron", "deepspeed", "torchtitan"])
+MAKE: dict[str, Callable[[Path], Path]] = {
+    "megatron": megatron,
+    "deepspeed": deepspeed,
+    "torchtitan": torchtitan,
+}
+
+
+@pytest.mark.parametrize("target", MAKE)
 def test_a_runs_folder_and_a_step_tell_the_same(target: str, tmp_path: Path) -> None:
-    make = {"megatron": megatron, "deepspeed": deepspeed, "torchtitan": torchtitan}[target]
-    checkpoints = make(tmp_path / "run" / "checkpoints")
+    checkpoints = MAKE[target](tmp_path / "run" / "checkpoints")
     (tmp_path / "run" / "run.json").write_text('{"run": "a-b", "train.seed": 1, "digest": "0f"}')
     found = checkpoint_side(str(tmp_path / "run"))
     assert found.saved.folder == "a-b-0f" and found.decided == {"train.seed": 1}
@@ -159,14 +170,14 @@ def test_a_checkpoint_stands_for_the_old_job(run: Parc, tmp_path: Path) -> None:
     """Megatron's of another tp stops, as with the job that saved it, and an elastic one goes on."""
     sizes = {"num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "world_size": 8}
     degrees = {"tensor_model_parallel_size": 2, "pipeline_model_parallel_size": 1}
-    megatron(tmp_path / "two", **sizes, **degrees)
+    megatron(tmp_path / "two", {**sizes, **degrees})
     job(ONE)
     found = run("reshape", str(tmp_path / "two"), "new.par", "--target", "megatron")
     said = words(found.out)
     assert found.code == 1 and "tp 2 → 1: stops (TP, PP) mismatch after resume" in said
     assert "step 4,000 of 8 ranks" in said
     elastic = {"dist_ckpt_optim_fully_reshardable": True}
-    megatron(tmp_path / "two", **sizes, **degrees, **elastic)
+    megatron(tmp_path / "two", {**sizes, **degrees, **elastic})
     found = run("reshape", str(tmp_path / "two"), "new.par", "--target", "megatron")
     assert found.code == 0 and "NEW resumes OLD whole." in found.out, found.out
 
@@ -209,7 +220,7 @@ def test_what_a_checkpoint_does_not_tell_is_said(run: Parc, tmp_path: Path) -> N
     assert "NEW resumes OLD whole, as far as the checkpoint tells: not its tp, pp" in said
 
 
-@pytest.mark.parametrize("target", ["megatron", "deepspeed", "torchtitan"])
+@pytest.mark.parametrize("target", MAKE)
 def test_compile_asks_the_run_itself(run: Parc, target: str, tmp_path: Path) -> None:
     """Each time, and wherever out/ is, until the layout goes on from what the run's folder holds."""
     job("require dp == 8; require zero >= 1; require zero <= 2")
@@ -220,9 +231,9 @@ def test_compile_asks_the_run_itself(run: Parc, target: str, tmp_path: Path) -> 
     degrees = {"tensor_model_parallel_size": 2, "pipeline_model_parallel_size": 1, "world_size": 8}
     sizes = {"num_layers": 4, "hidden_size": 512, "num_attention_heads": 8}
     if target == "megatron":
-        megatron(own, **degrees, **sizes)
+        megatron(own, {**degrees, **sizes})
     else:
-        {"deepspeed": deepspeed, "torchtitan": torchtitan}[target](own)
+        MAKE[target](own)
     for _ in range(2):
         found = compiled(run, "new.par", target)
         text = words(found.err)
@@ -240,7 +251,7 @@ class Trap:
 
 
 def test_nothing_is_unpickled(run: Parc, tmp_path: Path) -> None:
-    megatron(tmp_path, trap=Trap())
+    megatron(tmp_path, {"trap": Trap()})
     assert checkpoint_side(str(tmp_path)).saved.layout["tp"] == 4
     assert not Path("unpickled").exists()
 
