@@ -54,6 +54,7 @@ def stand_ins() -> Iterator[None]:
     reductions()
     attention(torch)
     random_trackers(torch)
+    adam(torch)
 
 
 def newer_typing() -> None:
@@ -246,3 +247,50 @@ def random_trackers(torch: Any) -> None:
     random._get_cuda_rng_state = lambda *_, **__: torch.get_rng_state()
     random.FP8GlobalStateManager = SimpleNamespace(is_fp8_enabled=lambda: False)
     random.fp8_autocast = random.activation_recompute_forward = lambda **_: nullcontext()
+
+
+def adam(torch: Any) -> None:
+    """An Adam that counts its steps in its groups, as apex's and Transformer Engine's do. With PyTorch's own,
+    which counts them in the state of each weight, Megatron-LM cannot resume: distrib_optimizer.py asks for the
+    count before there is one, and then gives all weights one tensor, which each of them counts up.
+    """
+    optimizers: Any = import_module("megatron.core.optimizer")
+    distributed: Any = import_module("megatron.core.optimizer.distrib_optimizer")
+    adamw: Any = import_module("torch.optim.adamw").adamw
+
+    class FusedAdam(torch.optim.Optimizer):  # type: ignore[misc]
+        def __init__(self, params: Any, adam_w_mode: bool = True, **named: Any) -> None:
+            super().__init__(params, named)
+
+        @torch.no_grad()  # type: ignore[untyped-decorator]
+        def step(self, closure: object = None) -> None:
+            for group in self.param_groups:
+                weights = [weight for weight in group["params"] if weight.grad is not None]
+                count = group.get("step", 0)
+                if group["params"]:
+                    group["step"] = count + 1
+                moments = [
+                    [self._moment(weight, name) for weight in weights]
+                    for name in ("exp_avg", "exp_avg_sq")
+                ]
+                adamw(
+                    weights,
+                    [weight.grad for weight in weights],
+                    *moments,
+                    max_exp_avg_sqs=[],
+                    state_steps=[torch.tensor(float(count)) for _ in weights],
+                    amsgrad=False,
+                    beta1=group["betas"][0],
+                    beta2=group["betas"][1],
+                    lr=group["lr"],
+                    weight_decay=group["weight_decay"],
+                    eps=group["eps"],
+                    maximize=False,
+                )
+
+        def _moment(self, weight: Any, name: str) -> Any:
+            return self.state[weight].setdefault(name, torch.zeros_like(weight))
+
+    optimizers.Adam = distributed.Adam = FusedAdam
+    optimizers.USING_PYTORCH_OPTIMIZER = False
+    distributed.HAVE_APEX_OR_TE = distributed.USING_APEX_OPTIMIZER = True

@@ -49,10 +49,13 @@ class Recipe:
 
 #: The variable that names a checkout of the oldest Megatron-LM that parc writes for, core_v0.14.0.
 OLDEST_ROOT = "MEGATRON_OLDEST_ROOT"
-BASE, TRAINING, CHECKOUT = "torch", "megatron-training", "megatron-checkout"
+BASE, RELEASED = "torch", "megatron-released"
+TRAINING, CHECKOUT = "megatron-training", "megatron-checkout"
 RECIPES = {
     BASE: Recipe((f"torch=={TORCH}", "numpy", "packaging"), (), ("torch",)),
     "megatron": Recipe((), (f"megatron-core=={MEGATRON}",), ()),
+    # What its checkpoints are written with, too.
+    RELEASED: Recipe((f"psutil=={PSUTIL}",), (f"megatron-core=={MEGATRON}",)),
     # What pretrain_gpt.py imports beside PyTorch; the rest is in the checkout that MEGATRON_ROOT names.
     TRAINING: Recipe((f"psutil=={PSUTIL}", f"einops=={EINOPS}")),
     # What a checkout of an older release imports: no wheel before 0.17 has megatron/training.

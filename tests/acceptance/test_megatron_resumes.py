@@ -1,0 +1,92 @@
+"""An elastic Megatron-LM job goes on under another layout as if it had not changed; others are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from parc.backends import BACKENDS
+from tests.acceptance.support.megatron_runs import (
+    CLOSE,
+    TARGET,
+    checkout,
+    last_saved,
+    started,
+    trained,
+)
+from tests.acceptance.support.smoke_runs import LIMIT_SECONDS
+from tests.acceptance.support.stages import compiled
+
+STEPS, SAVED = 12, 6
+JOB = """
+model tiny {{ layers = 2; hidden = 64; heads = 4; kv_heads = 2; ffn = 128; vocab = 256 }}
+cluster some from std.dgx_h100 {{ nodes = 1; gpus_per_node = {gpus}; cpu_cores = 2 }}
+train {{
+  seq_len = 64; global_batch = 8; steps = 12; warmup = 2; learning_rate = 3e-3; elastic = {elastic}
+}}
+goal {{ {conditions} }}
+{target}
+"""
+#: GPUs, and conditions on the layout.
+ONE = (1, "require micro_batch == 4")
+REPLICAS = (2, "require dp == 2")
+TENSOR = (2, "require tp == 2")
+PIPELINE = (2, "require pp == 2; require vpp == 1")
+CHANGES = {
+    "fewer replicas": (REPLICAS, ONE),
+    "no tensor parallelism": (TENSOR, ONE),
+    "no pipeline": (PIPELINE, ONE),
+    "a pipeline of tensor ranks": (TENSOR, PIPELINE),
+}
+Layout = tuple[int, str]
+
+
+def script(layout: Layout, folder: Path, elastic: bool = True) -> Path:
+    gpus, conditions = layout
+    given = {"gpus": gpus, "conditions": conditions, "elastic": str(elastic).lower()}
+    files = compiled(JOB.format(**given, target=TARGET), folder)
+    return files["one"] / "megatron" / "pretrain.sh"
+
+
+def half(found: Path, root: Path) -> None:
+    """The first steps, and their checkpoint."""
+    log = root.parent / "first.log"
+    assert max(trained(found, root, log, "--exit-interval", str(SAVED)).losses) == SAVED
+    assert last_saved(root) == SAVED
+
+
+def unbroken(found: Path, folder: Path) -> dict[int, float]:
+    folder.mkdir()
+    return trained(found, checkout(folder), folder / "log").losses
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_it_goes_on_in_another_layout_as_if_it_had_not_changed(name: str, tmp_path: Path) -> None:
+    before, after = (script(each, tmp_path / f"{each[1]}") for each in CHANGES[name])
+    wanted = unbroken(before, tmp_path / "unbroken")
+    root = checkout(tmp_path)
+    half(before, root)
+    found = trained(after, root, tmp_path / "second.log").losses
+    assert list(found) == list(range(SAVED + 1, STEPS + 1))
+    assert found == pytest.approx({step: wanted[step] for step in found}, rel=CLOSE)
+
+
+def test_a_job_that_is_not_elastic_is_refused_until_one_step_saves_it_anew(tmp_path: Path) -> None:
+    """Why `parc reshape` says so, and that the command helps which it names."""
+    before = script(TENSOR, tmp_path / "before", elastic=False)
+    after = script((2, "require dp == 2"), tmp_path / "after", elastic=False)
+    wanted = unbroken(before, tmp_path / "unbroken")
+    root = checkout(tmp_path)
+    half(before, root)
+    with started(after, root, tmp_path / "refused.log") as (process, refused):
+        assert process.wait(LIMIT_SECONDS) != 0
+    row = next(each for each in BACKENDS["megatron"].resume.rows if "(TP, PP)" in each.stops)
+    start, end = row.stops.split(": ")
+    assert start in refused.text and end in refused.text and not refused.losses
+    (command,) = (each.text for each in row.cures if each.kind == "command")
+    anew = trained(before, root, tmp_path / "anew.log", *command.split("> ")[1].split()).losses
+    found = trained(after, root, tmp_path / "second.log").losses
+    assert list({**anew, **found}) == list(range(SAVED + 1, STEPS + 1))
+    losses = {**anew, **found}
+    assert losses == pytest.approx({step: wanted[step] for step in losses}, rel=CLOSE)
