@@ -250,9 +250,9 @@ def random_trackers(torch: Any) -> None:
 
 
 def adam(torch: Any) -> None:
-    """An Adam that counts its steps in its groups, as apex's and Transformer Engine's do. With PyTorch's own,
-    which counts them in the state of each weight, Megatron-LM cannot resume: distrib_optimizer.py asks for the
-    count before there is one, and then gives all weights one tensor, which each of them counts up.
+    """An Adam that counts its steps in its groups, as apex's and Transformer Engine's do. Megatron-LM cannot
+    resume with PyTorch's own, which counts them in the state of each weight: distrib_optimizer.py asks for
+    the count before there is one, and then gives all weights one tensor, which each of them counts up.
     """
     optimizers: Any = import_module("megatron.core.optimizer")
     distributed: Any = import_module("megatron.core.optimizer.distrib_optimizer")

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import parc
-from parc.api import emit
-from parc.staging import planned_stages
 from tests.acceptance.support.deepspeed_runs import losses
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.processes import start, stop
-from tests.acceptance.support.recorded_launches import write
 from tests.acceptance.support.slurm_tools import free_ports
 from tests.acceptance.support.smoke_runs import LIMIT_SECONDS, extensions
+from tests.acceptance.support.stages import compiled
 
 STEPS, VOCABULARY = 30, 256
 JOB = """
@@ -30,17 +27,10 @@ target deepspeed {{ adam = "torch"; log_interval = 1; data = "{folder}/tokens.bi
 """
 
 
-def compiled(folder: Path, name: str, rate: float, rule: str) -> dict[str, Path]:
-    """The entry scripts of a job's stages, in `folder`/name/STAGE."""
-    job = folder / "tiny.par"
-    job.write_text(JOB.format(rate=rate, rule=rule, folder=folder))
-    found: dict[str, Path] = {}
-    for planned in planned_stages(parc.load(job)):
-        done, files = emit(planned)
-        assert not done.complaints, done.complaints
-        place = write(files.files, folder / name / done.job.stage)
-        found[done.job.stage] = place / "deepspeed" / "launch.sh"
-    return found
+def scripts(folder: Path, name: str, rate: float, rule: str) -> dict[str, Path]:
+    """The entry scripts of a job's stages."""
+    files = compiled(JOB.format(rate=rate, rule=rule, folder=folder), folder / name)
+    return {stage: place / "deepspeed" / "launch.sh" for stage, place in files.items()}
 
 
 def trained(script: Path, folder: Path) -> list[float]:
@@ -66,8 +56,8 @@ def test_stages_follow_and_jobs_do_not_meet(rule: str, tmp_path: Path) -> None:
     for _ in range(64 * 600):
         ids.append((3 * ids[-1] + draw.randrange(2)) % VOCABULARY)
     (tmp_path / "tokens.bin").write_bytes(b"".join(each.to_bytes(2, "little") for each in ids))
-    first = compiled(tmp_path, "first", 3e-3, rule)
-    second = compiled(tmp_path, "second", 1e-3, rule)
+    first = scripts(tmp_path, "first", 3e-3, rule)
+    second = scripts(tmp_path, "second", 1e-3, rule)
     main = trained(first["main"], tmp_path)
     assert len(main) == STEPS
     assert main[0] == pytest.approx(math.log(VOCABULARY), abs=0.2) and main[-1] < main[0] - 1

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import parc
-from parc.api import emit
 from parc.backends.torchtitan.smoke import SMOKE, write_text
 from parc.smoke.processes import Line
 from parc.smoke.run import on_cpu, steps_of
-from parc.staging import planned_stages
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.processes import start, stop
-from tests.acceptance.support.recorded_launches import write
 from tests.acceptance.support.slurm_tools import free_ports
 from tests.acceptance.support.smoke_runs import LIMIT_SECONDS
+from tests.acceptance.support.stages import compiled
 
 STEPS = 12
 JOB = """
@@ -30,17 +27,10 @@ target torchtitan {{
 """
 
 
-def compiled(folder: Path, name: str, rate: float) -> dict[str, Path]:
-    """The entry scripts of a job's stages, in `folder`/name/STAGE."""
-    job = folder / "tiny.par"
-    job.write_text(JOB.format(rate=rate))
-    found: dict[str, Path] = {}
-    for planned in planned_stages(parc.load(job)):
-        done, files = emit(planned)
-        assert not done.complaints, done.complaints
-        place = write(files.files, folder / name / done.job.stage)
-        found[done.job.stage] = place / "torchtitan" / "launch.sh"
-    return found
+def scripts(folder: Path, name: str, rate: float) -> dict[str, Path]:
+    """The entry scripts of a job's stages."""
+    files = compiled(JOB.format(rate=rate), folder / name)
+    return {stage: place / "torchtitan" / "launch.sh" for stage, place in files.items()}
 
 
 def trained(script: Path, folder: Path) -> list[float]:
@@ -69,8 +59,8 @@ def trained(script: Path, folder: Path) -> list[float]:
 
 def test_stages_follow_and_jobs_do_not_meet(tmp_path: Path) -> None:
     write_text(tmp_path / "assets")
-    first = compiled(tmp_path, "first", 3e-3)
-    second = compiled(tmp_path, "second", 1e-3)
+    first = scripts(tmp_path, "first", 3e-3)
+    second = scripts(tmp_path, "second", 1e-3)
     main = trained(first["main"], tmp_path)
     assert len(main) == STEPS and main[-1] < main[0] - 0.2
     other = trained(second["main"], tmp_path)
