@@ -66,7 +66,7 @@ _CONVERTED = Cure(
     "the map is what a start of the old job with --dump-param-to-param-group-map leaves",
 )
 _ONE_FORMAT = (
-    "`require zero <= 1` in both jobs (`train.elastic` does it): every size then saves torch_dist"
+    f"`require zero <= 1` in both jobs (`{ELASTIC}` does it): every size then saves torch_dist"
 )
 _ROWS = (
     Row(
@@ -120,6 +120,7 @@ _ROWS = (
             Cure("setting", "goal { require zero == <as before> }", "the same optimizer"),
             _WITHOUT_MOMENTS,
         ),
+        before=f"`require zero == 1` in both jobs (`{ELASTIC}` does it)",
         where="whole (ZeRO 0), or divided",
         when=lambda old, new: WHOLE in (old.form.get(STATE), new.form[STATE]),
     ),

@@ -101,6 +101,12 @@ def fsdp_alone(job: Job, zero: Any, tp: Any, cp: Any) -> Any:
     return (capability(job) >= BLACKWELL) | (zero < 2) | ((tp == 1) & (cp == 1))
 
 
+def one_form(job: Job, zero: Any) -> Any:
+    """Whether checkpoints have the form of all layouts of the job, where they are to go on under others."""
+    whole = job.train.optimizer in WHOLE_OPTIMIZERS
+    return (zero == (0 if whole else 1)) | (not job.train.elastic)
+
+
 def fp8_shapes(job: Job, tp: Any) -> Any:
     multiple = SIDE_MULTIPLE.get(job.train.precision)
     if multiple is None:
@@ -319,16 +325,20 @@ SHARDING = (
     ),
     Predicate(
         "PAR453",
-        "fsdp-elastic",
-        "Megatron-FSDP (zero 2 and 3) where checkpoints are to go on under another layout",
+        "elastic-zero",
+        "another zero than 1 where checkpoints are to go on under another layout",
         ("zero",),
-        lambda job, zero: (zero < 2) | (not job.train.elastic),
+        one_form,
         lambda job, zero: (
             f"zero {zero} is Megatron-FSDP, whose checkpoints (fsdp_dtensor) no other layout of an elastic "
             "job could read"
+            if zero > 1
+            else "zero 0 saves the optimizer's state under other names than the zero 1 of an elastic job's "
+            "other layouts"
         ),
-        f"{COMMIT} megatron/training/checkpointing.py, _get_checkpoint_format",
-        stricter="Megatron-FSDP saves a format of its own, and an elastic job keeps torch_dist at every size",
+        f"{COMMIT} megatron/training/checkpointing.py, _get_checkpoint_format; "
+        "megatron/core/optimizer/optimizer.py, sharded_state_dict",
+        stricter="an elastic job keeps one form of checkpoints at every size, the distributed optimizer's",
     ),
     Predicate(
         "PAR309",

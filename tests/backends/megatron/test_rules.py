@@ -118,7 +118,7 @@ RULES = {
         {"recompute": 2},
         {"recompute": 3},
     ),
-    "fsdp-elastic": (job_of(elastic=True), {"zero": 1}, {"zero": 2}),
+    "elastic-zero": (job_of(elastic=True), {"zero": 1}, {"zero": 2}),
     "fsdp-weights": (job_of(weights="/models/llama"), {"zero": 1}, {"zero": 3}),
     "fsdp-async": (
         job_of(options=Options(version="0.16"), async_checkpoints=True),
@@ -163,6 +163,14 @@ def test_interleaving_is_fed_by_the_smallest_batch() -> None:
     assert bool(holds(rule, job, {**columns, "pp": 2}))
     assert not bool(holds(rule, job, {**columns, "pp": 4}))
     assert bool(holds(rule, job_of(), {**columns, "pp": 4}))
+
+
+def test_an_elastic_job_saves_in_one_form_on_one_gpu_too() -> None:
+    rule = PREDICATES["elastic-zero"]
+    adam, whole = job_of(elastic=True), job_of(elastic=True, optimizer="sgd")
+    assert [bool(holds(rule, adam, {"zero": zero})) for zero in (0, 1, 3)] == [False, True, False]
+    assert "under other names" in rule.message(adam, zero=0)
+    assert bool(holds(rule, whole, {"zero": 0})) and bool(holds(rule, job_of(), {"zero": 0}))
 
 
 @pytest.mark.parametrize("name", RULES)
