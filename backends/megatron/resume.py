@@ -115,7 +115,8 @@ _ROWS = (
         (STATE,),
         # optimizer.py:1167 names the main weights fp32_param, distrib_optimizer.py has them as `param`.
         "megatron/core/optimizer/optimizer.py:1167",
-        stops="the distributed optimizer and the plain one name their states differently",
+        stops="optimizer.state... from model not in state dict: the distributed optimizer and the plain one "
+        "name their states differently",
         cures=(
             Cure("setting", "goal { require zero == <as before> }", "the same optimizer"),
             _WITHOUT_MOMENTS,

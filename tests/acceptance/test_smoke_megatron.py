@@ -85,8 +85,6 @@ def test_recomputing_changes_no_loss(smokes: Smokes) -> None:
 
 
 def test_a_checkpoint_is_written(smokes: Smokes, tmp_path: Path) -> None:
-    """Going on from it needs apex or Transformer Engine: distrib_optimizer.py's state_dict wants a step of
-    PyTorch's Adam before there is one."""
     keep, steps = tmp_path / "kept", 4
     more = ("--keep", str(keep), "--steps", str(steps))
     run = smokes.begin("kept", TARGET, CASES["zero_1"], NAME, *more).result()

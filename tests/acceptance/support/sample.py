@@ -71,6 +71,14 @@ KINDS = {
     "DeepSpeed starts from weights": Alike(
         ("test_weights_deepspeed.py::test_the_first_loss_is_that_of_transformers[",), 2
     ),
+    "Megatron-LM of several starts": Alike(
+        (
+            "test_megatron_stops.py::test_told_to_end_and_killed_it_goes_on_as_if_it_had_not_been[",
+            "test_megatron_resumes.py::test_it_goes_on_in_another_layout_as_if_it_had_not_changed[",
+            "test_megatron_resumes.py::test_a_job_that_is_not_elastic_is_refused_before_the_first_step[",
+            "test_runs_megatron.py::test_stages_follow_and_jobs_do_not_meet[",
+        )
+    ),
     "Megatron-LM trains": Alike(("test_smoke_megatron.py::test_layouts_train[",), 2),
     "Megatron-LM begins with weights": Alike(
         ("test_weights_megatron.py::test_training_begins_with_the_loss_of_the_weights[",)
