@@ -116,8 +116,12 @@ class Train(Frozen):
         False
     )
     elastic: Annotated[
-        bool, Doc("checkpoints, and starts, that go on under another layout (docs/resume.md)")
-    ] = False
+        bool | None,
+        Doc(
+            "checkpoints, and starts, that go on under another layout (docs/resume.md); where `nodes` is a "
+            "range or a set unless given"
+        ),
+    ] = None
     collective_timeout: Annotated[
         Seconds | None,
         Doc(
@@ -309,6 +313,12 @@ class Job(Frozen):
     def slurm(self) -> Launch:
         """The settings of `launch slurm`; its defaults where something else starts the job."""
         return self.launch if isinstance(self.launch, Launch) else Launch()
+
+    @property
+    def elastic(self) -> bool:
+        """Whether checkpoints and starts go on under another layout, as far as the chosen one lets them."""
+        said = self.train.elastic
+        return len(self.cluster.nodes) > 1 if said is None else said
 
     @model_validator(mode="after")
     def _length_is_given(self) -> "Job":

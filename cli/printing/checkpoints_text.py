@@ -35,6 +35,8 @@ def _checkpoints(found: Checkpointing) -> Iterator[str]:
     yield text
     stay = "all stay" if found.kept == found.written else f"{found.kept:,} stay"
     yield f"{found.written:,} in the run, {stay}: {stored(found.kept * checkpoint.bytes)}"
+    if found.job.elastic and found.job.train.elastic is None:
+        yield "in a form with which another number of nodes can go on, since `nodes` is open"
     if found.starts is not None and found.signal_seconds:
         starts = counted(found.starts, "start")
         yield f"{starts}, the last checkpoint {span(found.signal_seconds)} before the end of each"

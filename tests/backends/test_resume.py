@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import parc
 from parc.backends import BACKENDS
 from parc.backends.resume import CHANGES, PARTS, Saved, judged
-from parc.compiler.plan import Layout
+from parc.compiler.plan import Layout, Plan, Proof
 from parc.compiler.target import Target
+from parc.dsl.diagnostics import JobError
+from parc.printing.checkpoints_text import checkpoint_lines
 from tests.support.read_back import read_back
 from tests.support.sample_plans import sample_plan, train_of
 
@@ -88,6 +91,47 @@ def test_an_elastic_job_is_written_and_read_back(target: str, version: str) -> N
         assert (said in text) == elastic or not said
         read = backend.reader.train(read_back(files))
         assert read.get("elastic", False) == (elastic and bool(said))
+
+
+OPEN = """
+model tiny {{ layers = 4; hidden = 64; heads = 4; ffn = 128; vocab = 256 }}
+cluster some from std.dgx_h100 {{ nodes = {nodes}; gpus_per_node = 2 }}
+train {{ seq_len = 256; global_batch = 8; steps = 20; {elastic} }}
+goal {{ require nodes == 2; require zero == 1 or zero == 3 }}
+target {target} {{}}
+"""
+
+
+@pytest.mark.parametrize("target", ELASTIC)
+def test_a_job_that_names_several_numbers_of_nodes_is_elastic(target: str, tmp_path: Path) -> None:
+    """Unless it says that it is not; one number is none of several."""
+    said = ELASTIC[target][max(ELASTIC[target])]
+    path = tmp_path / "open.par"
+    for nodes, elastic, found in (
+        ("{1, 2}", "", True), ("1..2", "", True), ("2", "", False), ("{1, 2}", "elastic = false", False)
+    ):  # fmt: skip
+        path.write_text(OPEN.format(nodes=nodes, elastic=elastic, target=target))
+        job = parc.load(path)
+        zero = 3 if target == "torchtitan" else 1
+        estimate = parc.estimate(job, {"dp_shard": 4, "nodes": 2, "zero": zero}, target)
+        proof = Proof(status="OPTIMAL", objective="mfu", value=1, bound=1, layouts=1, seconds=1)
+        plan = Plan(job=job, target=target, estimate=estimate, proof=proof)
+        assert (said in "".join(BACKENDS[target].emit(plan).values())) == found
+        told = " ".join(" ".join(checkpoint_lines(job, target, estimate)).split())
+        assert ("another number of nodes can go on, since `nodes` is open" in told) == found
+
+
+def test_open_nodes_refuse_megatron_fsdp_nothing(tmp_path: Path) -> None:
+    """What PAR453 refuses a job that says `elastic = true`."""
+    path = tmp_path / "open.par"
+    for elastic in ("", "elastic = true"):
+        path.write_text(OPEN.format(nodes="{1, 2}", elastic=elastic, target="megatron"))
+        layout = {"dp_shard": 4, "nodes": 2, "zero": 3}
+        if not elastic:
+            assert parc.estimate(parc.load(path), layout, "megatron").layout.zero == 3
+        else:
+            with pytest.raises(JobError, match="Megatron-FSDP"):
+                parc.estimate(parc.load(path), layout, "megatron")
 
 
 def test_what_loads_every_layout_is_not_written_where_nothing_is_saved() -> None:

@@ -55,7 +55,7 @@ def emit(plan: Plan) -> dict[str, str]:
 
 def elastic(plan: Plan) -> bool:
     """Whether starts go on from checkpoints of other layouts."""
-    return plan.job.train.elastic and options_of(plan.job).save is not None
+    return plan.job.elastic and options_of(plan.job).save is not None
 
 
 def _universal(plan: Plan) -> dict[str, str]:

@@ -138,7 +138,7 @@ def checkpoint_flags(plan: Plan) -> list[Flag]:
 def _reshardable(plan: Plan) -> list[Flag]:
     """The distributed optimizer's state by weight, not by the buffers of the ranks that divide it. 0.14 has
     no other form (core_v0.14.0 checkpointing.py:374)."""
-    wanted = plan.job.train.elastic and plan.layout.zero == 1 and has(plan.job, RESHARDABLE)
+    wanted = plan.job.elastic and plan.layout.zero == 1 and has(plan.job, RESHARDABLE)
     return [flag(RESHARDABLE, why="moments that any tp, pp and dp can load")] if wanted else []
 
 

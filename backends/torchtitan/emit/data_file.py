@@ -54,7 +54,7 @@ def data_file(plan: Plan) -> dict[str, str]:
         "name": job.name,
         "release": written.name,
         "python": written.python,
-        "elastic": job.train.elastic and options_of(job).save,
+        "elastic": job.elastic and options_of(job).save,
         "modules": written.data,
         "synthetic": "synthetic" in kinds.values(),
         "blends": "blend" in kinds.values(),

@@ -118,7 +118,7 @@ def pipeline_repairs(plan: Plan) -> dict[str, bool]:
 
 def elastic(plan: Plan) -> bool:
     """Whether the run goes on from checkpoints of other numbers of data-parallel ranks."""
-    return plan.job.train.elastic and options_of(plan.job).save
+    return plan.job.elastic and options_of(plan.job).save
 
 
 def facts(plan: Plan) -> dict[str, Value]:

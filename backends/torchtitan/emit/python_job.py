@@ -98,7 +98,7 @@ def python_job(plan: Plan, summary: list[str]) -> str:
         "dataloader_extra": _tables(plan).get("dataloader", []),
         "data": {"imported": needed(plan), "untokenised": untokenised(plan)},
         "saves": options.save,
-        "elastic": job.train.elastic and options.save,
+        "elastic": job.elastic and options.save,
         "adam": _adam(job),
         "bare_stage": plan.layout.cp > 1 and 0 in plan.estimate.split,
         "classes": CLASSES,
