@@ -17,7 +17,7 @@ BACKENDS: Registry[Backend] = Registry(__name__, "BACKEND", ("megatron", "deepsp
 
 #: By the name in `launch NAME { ... }`.
 LAUNCHERS: Registry[Launcher] = Registry(
-    __name__, "LAUNCHER", ("slurm", "kubernetes", "hosts", "skypilot")
+    __name__, "LAUNCHER", ("slurm", "kubernetes", "hosts", "skypilot", "ray")
 )
 
 #: The settings of each `target NAME { ... }`.

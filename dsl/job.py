@@ -11,7 +11,7 @@ from . import batch_ramp
 from .diagnostics import Span
 from .expression import Expression
 from .hardware import Cluster
-from .launchers import Hosts, Kubernetes, SkyPilot
+from .launchers import Hosts, Kubernetes, Ray, SkyPilot
 from .model import Model
 from .open_settings import Word
 from .settings import Count, Doc, Frozen, Open, Seconds, Unit, Zero
@@ -267,7 +267,7 @@ class Launch(Frozen):
 
 
 #: What starts the job, by `kind`.
-AnyLaunch = Launch | Kubernetes | Hosts | SkyPilot
+AnyLaunch = Launch | Kubernetes | Hosts | SkyPilot | Ray
 
 
 class TargetSpec(Frozen):

@@ -1,4 +1,5 @@
-"""What starts a job where there is no SLURM: the settings of `launch kubernetes`, `hosts` and `skypilot`.
+"""What starts a job where there is no SLURM: the settings of `launch kubernetes`, `hosts`, `skypilot`
+and `ray`.
 
 A setting that several launchers have is of one type in all of them, `launch slurm` (`job.Launch`) among them.
 """
@@ -35,15 +36,10 @@ class Waiting(Launcher):
     ] = None
 
 
-class Kubernetes(Waiting):
-    """The fields of `launch kubernetes { ... }`. The cluster's defaults hold for what is None."""
+class Pods(Waiting):
+    """What pods of any operator have. The cluster's defaults hold for what is None."""
 
-    kind: Literal["kubernetes"] = "kubernetes"
     image: Annotated[str, Doc("of the container, with the framework")]
-    operator: Annotated[
-        Literal["jobset", "trainjob", "pytorchjob"],
-        Doc("what runs the pods: JobSet, Kubeflow Trainer 2, Kubeflow's training operator 1"),
-    ] = "jobset"
     namespace: Annotated[str | None, Doc("the one of the context unless given")] = None
     volumes: Annotated[
         tuple[str, ...],
@@ -65,10 +61,6 @@ class Kubernetes(Waiting):
         str | None,
         Doc("label of nodes: Kueue packs the pods where its value is the same, if it can"),
     ] = None
-    gang: Annotated[
-        Literal["volcano", "coscheduling"] | None,
-        Doc("scheduler that starts all pods at once, where there is no queue"),
-    ] = None
     node_selector: Annotated[Table, Doc("labels that the nodes have")] = {}
     tolerations: Annotated[
         tuple[str, ...], Doc("taints of nodes that the pods may run on, by their keys")
@@ -79,6 +71,27 @@ class Kubernetes(Waiting):
     secrets: Annotated[
         tuple[str, ...], Doc("secrets whose entries are variables of the environment")
     ] = ()
+
+
+class Kubernetes(Pods):
+    """The fields of `launch kubernetes { ... }`."""
+
+    kind: Literal["kubernetes"] = "kubernetes"
+    operator: Annotated[
+        Literal["jobset", "trainjob", "pytorchjob"],
+        Doc("what runs the pods: JobSet, Kubeflow Trainer 2, Kubeflow's training operator 1"),
+    ] = "jobset"
+    gang: Annotated[
+        Literal["volcano", "coscheduling"] | None,
+        Doc("scheduler that starts all pods at once, where there is no queue"),
+    ] = None
+
+
+class Ray(Pods):
+    """The fields of `launch ray { ... }`: pods that KubeRay joins, in which Ray starts the nodes of a job."""
+
+    kind: Literal["ray"] = "ray"
+    gang: ClassVar[None] = None
 
 
 class Hosts(Waiting):

@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from .hardware import Cluster, Gpu
 from .job import Launch, Train
-from .launchers import Hosts, Kubernetes, SkyPilot
+from .launchers import Hosts, Kubernetes, Ray, SkyPilot
 from .model import Model
 from .settings import Data, Doc, Open, Unit
 from .units import NUMBER, Dimension, dimension
@@ -31,11 +31,12 @@ CLASSES: dict[str, type[BaseModel]] = {
     "launch": Launch,
 }
 #: The class of each `launch NAME`, in the order of messages; what several have is of one type.
-LAUNCHES: dict[str, type[Launch | Kubernetes | Hosts | SkyPilot]] = {
+LAUNCHES: dict[str, type[Launch | Kubernetes | Hosts | SkyPilot | Ray]] = {
     "slurm": Launch,
     "kubernetes": Kubernetes,
     "hosts": Hosts,
     "skypilot": SkyPilot,
+    "ray": Ray,
 }
 #: Fields that the head of a block gives.
 _HEAD_FIELDS = {"name", "kind"}

@@ -7,7 +7,7 @@ from ...dsl.diagnostics import JobError
 from ..backend import NO_FILES
 from ..languages import yaml
 from ..render import nodes_text, provenance
-from .names import name, settings
+from .names import name, operator_of, settings
 from .pod import Object, command, container, environment, resources, template
 from .problems import problems
 
@@ -24,26 +24,33 @@ def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[st
 
     Raises `JobError` for settings that Kubernetes would refuse.
     """
-    own = {
-        path.rpartition("/")[2]: text
-        for path, text in files.items()
-        if path.startswith(f"{plan.target}/")
-    }
+    own = own_files(plan, files)
     if found := problems(plan, own):
         raise JobError(found)
-    launch = settings(plan.job)
+    operator = OPERATORS[operator_of(plan.job)]
     path = f"kubernetes/{plan.target}.yaml"
+    objects = [*_group(plan), *operator(plan, entry), config_map(plan, own)]
+    return {path: str(yaml.documents(objects, remarks(plan, path)))}
+
+
+def remarks(plan: Plan, path: str) -> list[str]:
+    """What stands above a manifest."""
     gpus = plan.job.cluster.gpus_per_node
-    remarks = [
+    return [
         provenance(plan),
         f"{nodes_text(plan.layout.nodes)} of {gpus} GPUs, a pod each. To start it:",
         f"  kubectl create -f {path}",
     ]
-    objects = [*_group(plan), *OPERATORS[launch.operator](plan, entry), _files(plan, own)]
-    return {path: str(yaml.documents(objects, remarks))}
 
 
-def _files(plan: Plan, own: Mapping[str, str]) -> Object:
+def own_files(plan: Plan, files: Mapping[str, str]) -> dict[str, str]:
+    """The target's files by their names alone."""
+    top = f"{plan.target}/"
+    return {path.rpartition("/")[2]: text for path, text in files.items() if path.startswith(top)}
+
+
+def config_map(plan: Plan, own: Mapping[str, str]) -> Object:
+    """The files that the pods mount."""
     return {"apiVersion": "v1", "kind": "ConfigMap", **_named(plan), "data": dict(own)}
 
 
@@ -54,7 +61,8 @@ def _named(plan: Plan, labels: Mapping[str, str] | None = None) -> Object:
     return {"metadata": {**found, "labels": dict(labels)} if labels else found}
 
 
-def _queued(plan: Plan) -> Object:
+def queued(plan: Plan) -> Object:
+    """The metadata of an object that Kueue may hold back."""
     queue = settings(plan.job).queue
     return _named(plan, {"kueue.x-k8s.io/queue-name": queue} if queue else None)
 
@@ -96,7 +104,7 @@ def _job_set(plan: Plan, entry: str) -> list[Object]:
         "replicatedJobs": [{"name": NODE, "replicas": 1, "template": {"spec": job}}],
     }
     kind = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"}
-    return [{**kind, **_queued(plan), "spec": spec}]
+    return [{**kind, **queued(plan), "spec": spec}]
 
 
 def _once() -> Object:
@@ -151,7 +159,7 @@ def _train_job(plan: Plan, entry: str) -> list[Object]:
         "name": name(plan),
     }
     job = {"runtimeRef": reference, "trainer": trainer}
-    return [runtime, {**kind, "kind": "TrainJob", **_queued(plan), "spec": job}]
+    return [runtime, {**kind, "kind": "TrainJob", **queued(plan), "spec": job}]
 
 
 def _pytorch_job(plan: Plan, entry: str) -> list[Object]:
@@ -178,7 +186,7 @@ def _pytorch_job(plan: Plan, entry: str) -> list[Object]:
         },
     }
     kind = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob"}
-    return [{**kind, **_queued(plan), "spec": spec}]
+    return [{**kind, **queued(plan), "spec": spec}]
 
 
 OPERATORS: dict[str, Callable[[Plan, str], list[Object]]] = {

@@ -4,7 +4,7 @@ import re
 
 from ...compiler.plan import Plan
 from ...dsl.job import Job
-from ...dsl.launchers import Kubernetes
+from ...dsl.launchers import Kubernetes, Ray
 
 #: RFC 1123: of a label, which names of jobs, claims, namespaces and volumes are.
 LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -14,11 +14,19 @@ LONGEST_JOB = 40
 FILES = "/parc"
 
 
-def settings(job: Job) -> Kubernetes:
-    """The settings of the job's launch, which is Kubernetes'."""
-    if not isinstance(job.launch, Kubernetes):
+def settings(job: Job) -> Kubernetes | Ray:
+    """The settings of the job's launch, which are of pods."""
+    if not isinstance(job.launch, Kubernetes | Ray):
         raise TypeError("the job is launched by something else")
     return job.launch
+
+
+def operator_of(job: Job) -> str:
+    """What makes the pods of `launch kubernetes`."""
+    launch = settings(job)
+    if not isinstance(launch, Kubernetes):
+        raise TypeError("the job is launched by something else")
+    return launch.operator
 
 
 def name(plan: Plan) -> str:

@@ -9,7 +9,7 @@ from ...reading.bash.values import Word
 from ...reading.facts import Fact, LaunchConfig, Value, whole
 from ...reading.kubernetes.manifest import pods_of
 from ...reading.yaml_tree import Tree
-from .names import name, settings
+from .names import name, operator_of, settings
 from .pod import grace_seconds
 
 #: Kinds of objects that make pods -> where they say how often they are started again.
@@ -17,8 +17,14 @@ _RESTARTS = {
     "JobSet": ("failurePolicy", "maxRestarts"),
     "TrainingRuntime": ("template", "spec", "failurePolicy", "maxRestarts"),
     "PyTorchJob": ("runPolicy", "backoffLimit"),
+    "RayJob": ("backoffLimit",),
 }
-_OPERATORS = {"JobSet": "jobset", "TrainJob": "trainjob", "PyTorchJob": "pytorchjob"}
+_OPERATORS = {
+    "JobSet": "jobset",
+    "TrainJob": "trainjob",
+    "PyTorchJob": "pytorchjob",
+    "RayJob": "rayjob",
+}
 
 
 def read(files: Mapping[str, str]) -> LaunchConfig:
@@ -32,7 +38,7 @@ def facts(plan: Plan) -> dict[str, Value]:
     launch = settings(plan.job)
     return {
         "job_name": name(plan),
-        "operator": launch.operator,
+        "operator": operator_of(plan.job),
         "nodes": plan.layout.nodes,
         "gpus_per_node": plan.job.cluster.gpus_per_node,
         "max_restarts": launch.restarts,
@@ -64,7 +70,8 @@ def _grace(spec: Tree) -> Iterator[Fact]:
     """The first grace period below a job, wherever its kind has the template of its pods."""
     jobs = [*spec.all("replicatedJobs"), *spec.all("template", "spec", "replicatedJobs")]
     pods = [job.get("template", "spec", "template", "spec") for _, job in jobs]
-    pods += [role.get("template", "spec") for _, role in spec.all("pytorchReplicaSpecs")]
+    roles = [*spec.all("pytorchReplicaSpecs"), *spec.all("rayClusterSpec", "workerGroupSpecs")]
+    pods += [role.get("template", "spec") for _, role in roles]
     for pod in pods:
         if pod is not None:
             yield from _numbers(pod, "signal", "terminationGracePeriodSeconds")

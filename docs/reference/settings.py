@@ -15,6 +15,7 @@ _BLOCKS = (
     ("launch-kubernetes", "What makes them pods: `launch kubernetes { ... }`."),
     ("launch-hosts", "What starts them over ssh: `launch hosts { ... }`."),
     ("launch-skypilot", "What SkyPilot starts them with: `launch skypilot { ... }`."),
+    ("launch-ray", "What makes them pods that Ray joins: `launch ray { ... }`."),
 )
 _INTRODUCTION = """# Settings
 

@@ -1,6 +1,7 @@
 """A text of manifests -> its groups of pods: how many, the GPUs of each, and what their containers run.
 
-Job, JobSet, Pod, Volcano's Job and Kubeflow's PyTorchJob, MPIJob and TrainJob; other kinds start no training.
+Job, JobSet, Pod, Volcano's Job, Kubeflow's PyTorchJob, MPIJob and TrainJob, and KubeRay's RayJob; other kinds
+start no training.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Pods:
 
 
 _KIND = re.compile(
-    r"""^kind:\s*["']?(?:(PyTorchJob|TrainJob|MPIJob)|Job|JobSet|Pod)["']?\s*(?:\#.*)?$""",
+    r"""^kind:\s*["']?(?:(PyTorchJob|TrainJob|MPIJob)|Job|JobSet|Pod|RayJob)["']?\s*(?:\#.*)?$""",
     re.MULTILINE,
 )
 #: What tells that a job of Kubernetes' own kinds trains.
@@ -157,6 +158,18 @@ def _task_gpus(task: Tree) -> Counted | None:
     return None if template is None else _gpus(template)
 
 
+def _ray_job(spec: Tree) -> Iterator[Pods]:
+    """The command runs once, on the head, whatever starts its parts on the workers, which have the GPUs."""
+    entry, workers = spec.get("entrypoint"), spec.all("rayClusterSpec", "workerGroupSpecs")
+    groups = [group for _, group in workers]
+    with_gpus = [each for each in groups if _task_gpus(each) is not None] or groups
+    if entry is None or not with_gpus:
+        return
+    count, gpus = _sum(with_gpus, "replicas"), _task_gpus(with_gpus[0])
+    shell = (Word((entry.word.origin._replace(text=text),)) for text in ("bash", "-c"))
+    yield Pods("RayJob", spec, count, gpus, (Container((*shell, entry.word), {}),))
+
+
 def _pod(spec: Tree) -> Iterator[Pods]:
     yield Pods("Pod", spec, None, _gpus(spec), _containers(spec))
 
@@ -168,6 +181,7 @@ _READERS: dict[str, Callable[[Tree], Iterator[Pods]]] = {
     "Job": _job,
     "JobSet": _job_set,
     "Volcano": _volcano,
+    "RayJob": _ray_job,
     "Pod": _pod,
 }
 

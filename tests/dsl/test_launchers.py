@@ -64,13 +64,13 @@ def test_a_job_of_another_launcher_has_the_defaults_of_slurm() -> None:
         (
             'launch slurm { rdma = "rdma/ib" }',
             "unknown setting `rdma` of `launch`",
-            "it is a setting of `launch kubernetes`",
+            "it is a setting of `launch kubernetes` and `launch ray`",
         ),
         ("launch kubernets { }", "unknown launcher `kubernets`", "did you mean `kubernetes`?"),
         (
             "launch nomad { }",
             "unknown launcher `nomad`",
-            "launchers are `slurm`, `kubernetes`, `hosts`, `skypilot`",
+            "launchers are `slurm`, `kubernetes`, `hosts`, `skypilot`, `ray`",
         ),
     ],
 )

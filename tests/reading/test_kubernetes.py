@@ -204,3 +204,28 @@ spec:
 def test_the_pods_with_gpus_are_those_of_a_job_without_a_launcher() -> None:
     (config,) = read_jobs({"job.yaml": RAY})
     assert config.values() == {"pods": 4, "gpus_per_pod": 8}
+
+
+RAY_JOB = """entrypoint: torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
+rayClusterSpec:
+  headGroupSpec:
+    template:
+      spec: {containers: [{name: head, image: some/image}]}
+  workerGroupSpecs:
+  - groupName: cpus
+    replicas: 9
+    template:
+      spec: {containers: [{name: worker, image: some/image}]}
+  - groupName: gpus
+    replicas: 4
+    template:
+POD"""
+
+
+def test_a_ray_job() -> None:
+    """Its command runs once, whatever starts the rest on the workers with GPUs."""
+    found = job(manifest("RayJob", RAY_JOB, 6, api="ray.io/v1"))
+    assert found.kind == "kubernetes+megatron"
+    assert facts(found).items() >= {"pods": 4, "gpus_per_pod": 8, "layers": 32}.items()
+    assert facts(found)["tp"] == 1, "what the pods say runs in no job of Ray"
+    assert looks_like_launch("job.yaml", manifest("RayJob", RAY_JOB, 6, api="ray.io/v1"))

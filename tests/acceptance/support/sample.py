@@ -113,6 +113,13 @@ KINDS = {
             "test_smoke_torchtitan.py::test_recomputing_changes_no_loss",
         )
     ),
+    "Ray: ends": Alike(
+        (
+            "test_ray_nodes.py::test_when_one_fails_the_other_saves_and_its_status_is_the_jobs",
+            "test_ray_nodes.py::test_all_save_when_it_is_stopped",
+            "test_ray_nodes.py::test_all_save_when_a_pod_is_about_to_end",
+        )
+    ),
     "a run of several starts": Alike(
         (
             "test_smoke_deepspeed.py::test_a_killed_run_goes_on_as_if_it_had_not_been[",

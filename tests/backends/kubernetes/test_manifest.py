@@ -60,7 +60,12 @@ def of_kind(plan: Plan, kind: str) -> dict[str, Any]:
 
 
 def drawn(dice: random.Random) -> Plan:
-    """A plan with settings by chance, all of which agree."""
+    settings = settings_by_chance(dice)
+    return plan_of(dice.choice(TARGETS), dice.choice([1, 2]), **settings)
+
+
+def settings_by_chance(dice: random.Random) -> dict[str, Any]:
+    """Settings of pods, all of which agree."""
     queue = dice.random() < 0.5
     volumes = dice.sample(["data:/data", "runs:/runs", "/mnt/nvme:/scratch", "a-1:/x/y"], 2)
     choices: dict[str, Any] = {
@@ -88,7 +93,7 @@ def drawn(dice: random.Random) -> Plan:
     kept = {key: value for key, value in choices.items() if dice.random() < 0.6}
     if "queue" not in kept:
         kept.pop("topology", None)
-    return plan_of(dice.choice(TARGETS), dice.choice([1, 2]), **kept)
+    return kept
 
 
 @pytest.mark.parametrize("seed", range(120))
