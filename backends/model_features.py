@@ -11,13 +11,15 @@ from ..dsl.model import Model
 
 @dataclass(frozen=True)
 class Feature:
-    """`asked(model)` tells whether a model has it; `words(model)` names it with its value."""
+    """`asked(model)` tells whether a model has it; `words(model)` names it with its value. `line` are the
+    settings of a model without it, `change` is what they make of it."""
 
     name: str
     key: str
     asked: Callable[[Model], bool]
     words: Callable[[Model], str]
-    help: str
+    line: str | Callable[[Job], str]
+    change: str
 
 
 def _rope(kind: str) -> Feature:
@@ -30,7 +32,14 @@ def _rope(kind: str) -> Feature:
         lambda model: model.rope_scaling == kind,
         words,
         "rope_scaling = none",
+        "positions are not stretched, which the published weights expect",
     )
+
+
+def _balanced_by_bias(job: Job) -> str:
+    """DeepSeek-V3's speed of the bias (arXiv 2412.19437, section 4.2), which is torchtitan's too."""
+    rate = "" if job.model.router_bias_rate else "; router_bias_rate = 0.001"
+    return f"aux_loss = 0{rate}"
 
 
 def _aux(scope: str) -> Feature:
@@ -42,7 +51,8 @@ def _aux(scope: str) -> Feature:
         "aux_loss",
         lambda model: model.aux_loss > 0 and model.aux_loss_over == scope,
         words,
-        "aux_loss = 0, with a router_bias_rate that balances the experts instead",
+        _balanced_by_bias,
+        "a bias alone balances the experts, as most of DeepSeek-V3's training does",
     )
 
 
@@ -56,6 +66,7 @@ FEATURES = (
         lambda model: model.window is not None and model.full_attention_every > 1,
         lambda model: f"mix of windows (`full_attention_every = {model.full_attention_every}`)",
         "full_attention_every = 0",
+        "every layer sees the window alone",
     ),
     Feature(
         "sinks",
@@ -63,6 +74,7 @@ FEATURES = (
         lambda model: model.attention_sinks,
         lambda model: "attention sinks (`attention_sinks`)",
         "attention_sinks = false",
+        "scores lose their sinks, which the published weights expect",
     ),
     Feature(
         "attention_softcap",
@@ -70,6 +82,7 @@ FEATURES = (
         lambda model: model.attention_softcap is not None,
         lambda model: f"cap on attention scores (`attention_softcap = {model.attention_softcap:g}`)",
         "attention_softcap = none",
+        "scores lose their cap, which the published weights expect",
     ),
     Feature(
         "logit_softcap",
@@ -77,6 +90,7 @@ FEATURES = (
         lambda model: model.logit_softcap is not None,
         lambda model: f"cap on the output's logits (`logit_softcap = {model.logit_softcap:g}`)",
         "logit_softcap = none",
+        "logits lose their cap, which the published weights expect",
     ),
     Feature(
         "parallel_block",
@@ -84,6 +98,7 @@ FEATURES = (
         lambda model: model.parallel_block,
         lambda model: "parallel blocks (`parallel_block`)",
         "parallel_block = false",
+        "attention goes before the feed-forward block, another model of the same size",
     ),
     Feature(
         "glu_clamp",
@@ -91,6 +106,7 @@ FEATURES = (
         lambda model: model.glu_clamp is not None,
         lambda model: f"clamped gate (`glu_clamp = {model.glu_clamp:g}`)",
         "glu_clamp = none",
+        "the gate loses its clamp, which the published weights expect",
     ),
     Feature(
         "glu_offset",
@@ -98,6 +114,7 @@ FEATURES = (
         lambda model: model.glu_offset > 0,
         lambda model: f"offset beside the gate (`glu_offset = {model.glu_offset:g}`)",
         "glu_offset = 0",
+        "the gate loses its offset, which the published weights expect",
     ),
     Feature(
         "router_sigmoid",
@@ -105,6 +122,7 @@ FEATURES = (
         lambda model: model.router_score == "sigmoid",
         lambda model: "router with sigmoid scores (`router_score = sigmoid`)",
         "router_score = softmax",
+        "experts are weighed by their share of all scores",
     ),
     Feature(
         "router_without_norm",
@@ -112,6 +130,7 @@ FEATURES = (
         lambda model: model.moe and not model.router_norm,
         lambda model: "router that leaves its scores as they are (`router_norm = false`)",
         "router_norm = true",
+        "the scores of the chosen experts are divided by their sum",
     ),
     Feature(
         "router_scale",
@@ -119,20 +138,23 @@ FEATURES = (
         lambda model: model.router_scale != 1,
         lambda model: f"factor on expert scores (`router_scale = {model.router_scale:g}`)",
         "router_scale = 1",
+        "experts are added as they are",
     ),
     Feature(
         "router_groups",
         "router_groups",
         lambda model: model.router_groups is not None,
         lambda model: f"groups of experts (`router_groups = {model.router_groups}`)",
-        "router_groups = none",
+        "router_groups = none; router_limited_groups = none",
+        "a token chooses among all experts, which may be on more nodes",
     ),
     Feature(
         "router_bias",
         "router_bias_rate",
         lambda model: model.router_bias_rate > 0,
         lambda model: f"bias that balances experts (`router_bias_rate = {model.router_bias_rate:g}`)",
-        "router_bias_rate = 0, with an aux_loss that balances the experts instead",
+        "router_bias_rate = 0; aux_loss = 0.01",
+        "a loss balances the experts instead of a bias",
     ),
     _aux("micro_batch"),
     _aux("sequence"),
@@ -143,6 +165,7 @@ FEATURES = (
         lambda model: model.z_loss > 0,
         lambda model: f"loss on the router's logits (`z_loss = {model.z_loss:g}`)",
         "z_loss = 0",
+        "nothing keeps the router's logits small",
     ),
     Feature(
         "init_std",
@@ -150,6 +173,7 @@ FEATURES = (
         lambda model: model.init_std != Model.model_fields["init_std"].default,
         lambda model: f"choice of the first weights' deviation (`init_std = {model.init_std:g}`)",
         "init_std = 0.02",
+        "other first weights; nothing changes where `weights` are given",
     ),
     Feature(
         "init_unscaled",
@@ -157,6 +181,7 @@ FEATURES = (
         lambda model: not model.init_scaled,
         lambda model: "equal first weights of all layers (`init_scaled = false`)",
         "init_scaled = true",
+        "other first weights; nothing changes where `weights` are given",
     ),
 )
 NAMES = frozenset(feature.name for feature in FEATURES)
@@ -177,7 +202,8 @@ def lacking(framework: str, has: Callable[[Job], Collection[str]]) -> tuple[Refu
             "the target lacks what the model is",
             partial(asked, feature),
             ("model", feature.key),
-            feature.help,
+            feature.change,
+            line=feature.line,
         )
         for feature in FEATURES
     )

@@ -21,7 +21,7 @@ def accelerator(framework: str) -> Refusal:
         "the accelerator has neither CUDA nor ROCm",
         asked,
         ("cluster", "gpu"),
-        "drop this target, or plan for it on GPUs",
+        "no target of parc does: plan for GPUs of NVIDIA or AMD, `cluster from std.dgx_h100 {}`",
     )
 
 
@@ -38,7 +38,8 @@ def optimizers(framework: str, *known: str) -> Refusal:
         "the target lacks the optimizer",
         asked,
         ("train", "optimizer"),
-        f"it has {' and '.join(known)}",
+        f"another optimizer; {framework} has {' and '.join(known)}",
+        line=f"optimizer = {known[0]}",
     )
 
 
@@ -58,8 +59,9 @@ def feed_forwards(
         "the target lacks the feed-forward block",
         asked,
         ("model",),
-        f"it has {' and '.join(known)}",
+        f"another block, which fits no published weights; {framework} has {' and '.join(known)}",
         (("model", "activation"), ("model", "gated")),
+        f"gated = {str(bool(gated)).lower()}; activation = {(*gated, *plain)[0]}",
     )
 
 
@@ -70,7 +72,8 @@ def causal_alone(framework: str) -> Refusal:
         "attention is not causal",
         lambda job: None if job.model.causal else f"{framework} trains causal models alone",
         ("model", "causal"),
-        "causal = true",
+        "a token sees those before it alone, another training",
+        line="causal = true",
     )
 
 
@@ -91,7 +94,8 @@ def mxfp8(*archs: str) -> Refusal:
         "the GPU has no mxfp8",
         asked,
         ("train", "precision"),
-        "precision = fp8 or bf16",
+        "slower and closer to fp32; fp8 is between",
+        line="precision = bf16",
     )
 
 
@@ -111,7 +115,8 @@ def nvfp4() -> Refusal:
         "the GPU has no nvfp4",
         asked,
         ("train", "precision"),
-        "precision = fp8 or bf16",
+        "slower and closer to fp32; fp8 is between",
+        line="precision = bf16",
     )
 
 
@@ -128,7 +133,8 @@ def multi_token_prediction(framework: str) -> Refusal:
         "the model predicts several tokens",
         asked,
         ("model", "mtp_layers"),
-        "mtp_layers = 0, or the megatron target",
+        "the model without its extra layers and their loss; `target megatron {}` has them",
+        line="mtp_layers = 0",
     )
 
 
@@ -145,7 +151,8 @@ def precisions(framework: str, *known: str) -> Refusal:
         "the target lacks the precision",
         asked,
         ("train", "precision"),
-        f"it trains in {_either(known)}",
+        f"another rounding; {framework} trains in {_either(known)}",
+        line=f"precision = {known[0]}",
     )
 
 

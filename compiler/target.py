@@ -50,6 +50,8 @@ class Refusal:
 
     `title` names it; `asked(job)` is the message for a job that needs it, else None. `path` is the setting
     that the diagnostic points at; where it is a block, the first of `others` that the job's own file says.
+    `line` has the settings with which the framework takes the job, in `block` (that of `path` unless given);
+    `help` then says what they change of the training, and is the cure where there is no line.
     """
 
     code: str
@@ -59,6 +61,17 @@ class Refusal:
     path: tuple[str, ...]
     help: str
     others: tuple[tuple[str, ...], ...] = ()
+    line: str | Callable[[Job], str] = ""
+    block: str = ""
+
+    def cure(self, job: Job) -> str:
+        """The help for a job: the line to type, if there is one, then what it changes."""
+        line = self.settings(job)
+        return f"`{self.block or self.path[0]} {{ {line} }}`: {self.help}" if line else self.help
+
+    def settings(self, job: Job) -> str:
+        """The settings that clear the refusal, such as `tied = false`; empty where none do."""
+        return self.line if isinstance(self.line, str) else self.line(job)
 
     def place(self, job: Job) -> Span | None:
         """Where a job asks for the feature."""
@@ -100,7 +113,7 @@ class Target:
     def refuses(self, job: Job) -> list[Diagnostic]:
         """Diagnostics that hold for every layout of a job: lacking features and invalid settings."""
         lacking = [
-            Diagnostic(refusal.code, message, refusal.place(job), help=refusal.help)
+            Diagnostic(refusal.code, message, refusal.place(job), help=refusal.cure(job))
             for refusal in self.refusals
             if (message := refusal.asked(job)) is not None
         ]
@@ -110,7 +123,9 @@ class Target:
 def warnings(target: Target, job: Job) -> list[Diagnostic]:
     """The target's cautions about a job, each a warning."""
     return [
-        Diagnostic(caution.code, message, caution.place(job), severity="warning", help=caution.help)
+        Diagnostic(
+            caution.code, message, caution.place(job), severity="warning", help=caution.cure(job)
+        )
         for caution in target.cautions
         if (message := caution.asked(job)) is not None
     ]

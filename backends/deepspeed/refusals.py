@@ -93,6 +93,7 @@ def _async(job: Job) -> str | None:
     return "train.py for deepspeed waits until a checkpoint is written (`async_checkpoints`)"
 
 
+_OTHERS = "`target megatron {}` and `target torchtitan {}`"
 REFUSALS = (
     *model_features.lacking("deepspeed", native_has),
     *model_features.lacking("the Llama of transformers", llama_has),
@@ -102,7 +103,8 @@ REFUSALS = (
         "checkpoints that are written beside the training",
         _async,
         ("train", "async_checkpoints"),
-        "async_checkpoints = false",
+        "training waits while a checkpoint is written",
+        line="async_checkpoints = false",
     ),
     Refusal(
         "PAR435",
@@ -110,7 +112,8 @@ REFUSALS = (
         "no checkpoint with the names of Llama's weights holds this model",
         _llama_names,
         ("train", "weights"),
-        "take `weights` out, or use another target",
+        "a start from random weights",
+        line="weights = none",
     ),
     Refusal(
         "PAR436",
@@ -118,7 +121,9 @@ REFUSALS = (
         "fused attention with a cap on its scores",
         _unfused_cap,
         ("model", "attention_softcap"),
-        "attention = unfused, in `train`",
+        "the same training, slower and with more memory",
+        line="attention = unfused",
+        block="train",
     ),
     refusals.accelerator("deepspeed"),
     refusals.optimizers("deepspeed", "adam", "sgd"),
@@ -130,7 +135,7 @@ REFUSALS = (
         "the model has experts",
         _experts,
         ("model", "experts"),
-        "use the megatron or torchtitan target for experts",
+        f"no line changes that: {_OTHERS} train experts",
     ),
     Refusal(
         "PAR432",
@@ -138,7 +143,9 @@ REFUSALS = (
         "the model is no Llama, but transformers' Llama is asked for",
         _llama,
         ("target", "deepspeed"),
-        "model = native",
+        "the same training in parc's own model",
+        line="model = native",
+        block="target deepspeed",
     ),
     Refusal(
         "PAR421",
@@ -146,7 +153,7 @@ REFUSALS = (
         "the model has latent attention",
         _latent,
         ("model", "kv_lora_rank"),
-        "use the megatron or torchtitan target for latent attention",
+        f"no line changes that: {_OTHERS} have latent attention",
     ),
 )
 

@@ -1,5 +1,6 @@
 """What of a model Megatron-LM 0.19.2 lacks, or has with values of its own alone."""
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 
 from ...compiler.target import Refusal
@@ -34,13 +35,22 @@ def has(job: Job) -> Collection[str]:
     return _FEATURES
 
 
-def _fixed(model: Model, values: Mapping[str, float | bool]) -> str | None:
-    """The first setting that differs from the only value that Megatron-LM takes."""
-    for key, value in values.items():
-        given = getattr(model, key)
-        if given != value:
-            return f"`{key} = {_text(given)}`, only {_text(value)}"
-    return None
+def _fixed(model: Model) -> dict[str, float | bool]:
+    """The settings that differ from the only values that Megatron-LM takes, with those."""
+    values = {"llama3": _LLAMA3} | ({"yarn": _LATENT_YARN} if model.mla else {})
+    fixed: Mapping[str, float | bool] = values.get(model.rope_scaling, {})
+    return {key: value for key, value in fixed.items() if getattr(model, key) != value}
+
+
+def _scaling_line(job: Job) -> str:
+    """The settings that Megatron-LM has instead."""
+    model, fixed = job.model, _fixed(job.model)
+    if model.rope_scaling == "linear" and not model.mla:
+        return f"rope_factor = {math.ceil(model.rope_factor)}"
+    return (
+        "; ".join(f"{key} = {_text(value)}" for key, value in fixed.items())
+        or "rope_scaling = none"
+    )
 
 
 def _text(value: float | bool) -> str:
@@ -54,10 +64,10 @@ def _scaling(job: Job) -> str | None:
         return f"megatron has no `rope_scaling = {kind}` for latent attention, only yarn"
     if kind == "linear" and model.rope_factor % 1:
         return f"megatron takes a whole number for `rope_factor`, not {model.rope_factor:g}"
-    fixed = {"llama3": _LLAMA3} | ({"yarn": _LATENT_YARN} if model.mla else {})
-    if found := _fixed(model, fixed.get(kind, {})):
+    for key, value in _fixed(model).items():
         where = f"rope_scaling = {kind}" + (" for latent attention" if model.mla else "")
-        return f"megatron has no {found} with {where}"
+        given = f"{key} = {_text(getattr(model, key))}"
+        return f"megatron has no `{given}`, only {_text(value)}, with {where}"
     return None
 
 
@@ -71,19 +81,38 @@ def _query_norm(job: Job) -> str | None:
 
 def _router(job: Job) -> str | None:
     """core/transformer/moe/moe_utils.py:855: sigmoid scores are divided by their sum if there are several."""
-    return next(_router_faults(job.model), None) if job.model.moe else None
+    return next((why for why, _ in _router_faults(job.model)), None)
 
 
-def _router_faults(model: Model) -> Iterator[str]:
+def _router_line(job: Job) -> str:
+    return next((line for _, line in _router_faults(job.model)), "")
+
+
+def _router_faults(model: Model) -> Iterator[tuple[str, str]]:
+    """What Megatron-LM's router lacks, each with the settings of the nearest one that it has."""
     score, limited = model.router_score, model.router_limited_groups
+    if not model.moe:
+        return
     if model.topk == 1 and model.router_norm:
-        yield "megatron cannot divide the score of one expert by itself (`topk = 1` with router_norm)"
+        yield (
+            "megatron cannot divide the score of one expert by itself (`topk = 1` with router_norm)",
+            "router_norm = false",
+        )
     if score == "sigmoid" and model.topk > 1 and not model.router_norm:
-        yield "megatron divides sigmoid scores by their sum: it has no `router_norm = false` with them"
+        yield (
+            "megatron divides sigmoid scores by their sum: it has no `router_norm = false` with them",
+            "router_norm = true",
+        )
     if score == "softmax" and model.router_bias_rate:
-        yield "megatron has a bias of experts with sigmoid scores alone, not with softmax"
+        yield (
+            "megatron has a bias of experts with sigmoid scores alone, not with softmax",
+            "router_bias_rate = 0; aux_loss = 0.01",
+        )
     if limited and limited > model.topk:
-        yield f"megatron ranks groups by topk / groups = {model.topk} / {limited} scores, which is none"
+        yield (
+            f"megatron ranks groups by topk / groups = {model.topk} / {limited} scores, which is none",
+            f"router_limited_groups = {model.topk}",
+        )
 
 
 def _weights(job: Job) -> str | None:
@@ -119,7 +148,9 @@ REFUSALS = (
         "Megatron-LM has the scaling of rope with other values alone",
         _scaling,
         ("model", "rope_scaling"),
-        "target torchtitan, or the values that Megatron-LM has",
+        "other rotations beyond the original positions, which the published weights do not expect; "
+        "`target torchtitan {}` and, without latent attention, `target deepspeed {}` take any",
+        line=_scaling_line,
     ),
     Refusal(
         "PAR380",
@@ -127,7 +158,7 @@ REFUSALS = (
         "Megatron-LM puts one more norm before a query that is not compressed",
         _query_norm,
         ("model", "q_lora_rank"),
-        "target torchtitan, or a `q_lora_rank` above 0",
+        "no line changes that but another model (`q_lora_rank` above 0): `target torchtitan {}` trains it",
     ),
     Refusal(
         "PAR378",
@@ -135,7 +166,8 @@ REFUSALS = (
         "Megatron-LM has no router of this combination",
         _router,
         ("model", "topk"),
-        "`router_norm = false` for one expert or softmax, `router_norm = true` for several with sigmoid",
+        "another weighing of the chosen experts, which the published weights do not expect",
+        line=_router_line,
     ),
     Refusal(
         "PAR319",
@@ -143,7 +175,8 @@ REFUSALS = (
         "weights whose names the conversion does not know",
         _weights,
         ("train", "weights"),
-        "leave `weights` out, and convert them with Megatron-Bridge",
+        "a start from random weights; Megatron-Bridge converts those of other models",
+        line="weights = none",
     ),
 )
 RANKING = Refusal(
@@ -152,5 +185,6 @@ RANKING = Refusal(
     "Megatron-LM ranks groups of experts in its own way",
     _ranking,
     ("model", "router_groups"),
-    "router_groups = none, or a topk that makes them agree",
+    "a token chooses among all experts, which may be on more nodes",
+    line="router_groups = none; router_limited_groups = none",
 )

@@ -179,8 +179,37 @@ def _feed_forward(job: Job) -> str | None:
     return (_QUICK_GELU if family(job) == "gpt_oss" else _SILU).asked(job)
 
 
+def _feed_forward_line(job: Job) -> str:
+    return (_QUICK_GELU if family(job) == "gpt_oss" else _SILU).settings(job)
+
+
+def _bias_line(job: Job) -> str:
+    return f"{'bias' if job.model.bias else 'qkv_bias'} = false"
+
+
+def _latent_line(job: Job) -> str:
+    return f"{'tied' if job.model.tied else 'qk_norm'} = false"
+
+
+def _yarn_line(job: Job) -> str:
+    """The values of std's deepseek_v3 and gpt_oss_20b, which torchtitan's models have."""
+    if family(job) == "gpt_oss":
+        return (
+            "rope_truncate = false; rope_mscale = 1; rope_mscale_all_dim = 0; rope_theta = 150000; "
+            "rope_original_positions = 4096; rope_beta_fast = 32; rope_beta_slow = 1"
+        )
+    return f"rope_truncate = true; rope_mscale_all_dim = {job.model.rope_mscale:g}"
+
+
+_OTHERS = "`target megatron {}` and `target deepspeed {}`"
 MODEL_REFUSALS = (
-    replace(_SILU, asked=_feed_forward, help="it has gated silu, and gpt_oss gated quick_gelu"),
+    replace(
+        _SILU,
+        asked=_feed_forward,
+        help="another block, which fits no published weights; `target megatron {}` and `target deepspeed {}` "
+        "have plain gelu",
+        line=_feed_forward_line,
+    ),
     refusals.causal_alone("torchtitan"),
     refusals.multi_token_prediction("torchtitan"),
     *model_features.lacking("torchtitan", features),
@@ -190,7 +219,9 @@ MODEL_REFUSALS = (
         "the model is one that parc does not write for this release",
         _family,
         ("target", "torchtitan"),
-        'version = "0.2.2"',
+        "another release of torchtitan, the same training",
+        line='version = "0.2.2"',
+        block="target torchtitan",
     ),
     Refusal(
         "PAR456",
@@ -198,7 +229,8 @@ MODEL_REFUSALS = (
         "tied embeddings that the release would train apart",
         _tied,
         ("model", "tied"),
-        'version = "0.2.2" or later, or tied = false',
+        'an output matrix of its own; `version = "0.2.2"` of the target ties it',
+        line="tied = false",
     ),
     Refusal(
         "PAR351",
@@ -206,7 +238,8 @@ MODEL_REFUSALS = (
         "the norm is not rmsnorm",
         _norm,
         ("model", "norm"),
-        "use the megatron or deepspeed target for layernorm",
+        f"another norm, which fits no published weights; {_OTHERS} have layernorm",
+        line="norm = rmsnorm",
     ),
     Refusal(
         "PAR352",
@@ -214,7 +247,8 @@ MODEL_REFUSALS = (
         "positions are not rotary",
         _position,
         ("model", "position"),
-        "use the megatron or deepspeed target",
+        f"positions are not learned, which the published weights expect; {_OTHERS} have others",
+        line="position = rope",
     ),
     Refusal(
         "PAR353",
@@ -222,7 +256,8 @@ MODEL_REFUSALS = (
         "linear layers have biases",
         _bias,
         ("model", "bias"),
-        "use the megatron or deepspeed target for biases",
+        f"linear layers lose their biases, which the published weights have; {_OTHERS} have them",
+        line=_bias_line,
     ),
     Refusal(
         "PAR355",
@@ -230,7 +265,8 @@ MODEL_REFUSALS = (
         "attention has a sliding window",
         _window,
         ("model", "window"),
-        "use the megatron target",
+        f"all layers see all tokens; {_OTHERS} have windows",
+        line="window = none",
     ),
     Refusal(
         "PAR357",
@@ -238,7 +274,8 @@ MODEL_REFUSALS = (
         "latent attention with tied embeddings or per-head norms",
         _latent,
         ("model",),
-        "leave it out, or use the megatron target",
+        "another model, which fits no published weights; `target megatron {}` has it",
+        line=_latent_line,
     ),
     Refusal(
         "PAR358",
@@ -246,7 +283,8 @@ MODEL_REFUSALS = (
         "dense layers before experts without latent attention",
         _leading_dense,
         ("model", "dense_layers"),
-        "use the megatron target",
+        "the first layers have experts as well, and more weights; `target megatron {}` has dense ones",
+        line="dense_layers = 0",
     ),
     Refusal(
         "PAR363",
@@ -254,7 +292,8 @@ MODEL_REFUSALS = (
         "torchtitan scores the router's groups in another way",
         _groups,
         ("model", "router_groups"),
-        "groups of at least two experts, with router_score = sigmoid",
+        "a token chooses among all experts, which may be on more nodes",
+        line="router_groups = none; router_limited_groups = none",
     ),
     Refusal(
         "PAR385",
@@ -262,7 +301,8 @@ MODEL_REFUSALS = (
         "YaRN as torchtitan's model does not do it",
         _yarn,
         ("model", "rope_scaling"),
-        "take std's deepseek_v3 or gpt_oss_20b for the values that torchtitan has",
+        "the rotations of std's deepseek_v3 or gpt_oss_20b, which torchtitan's models have",
+        line=_yarn_line,
     ),
     Refusal(
         "PAR386",
@@ -270,6 +310,7 @@ MODEL_REFUSALS = (
         "attention sinks in a model that is not gpt-oss otherwise",
         _gpt_oss,
         ("model", "attention_sinks"),
-        "take std.gpt_oss_20b for what comes with them, or the megatron target",
+        "scores lose their sinks; `target megatron {}` has them in any model, std.gpt_oss_20b what they need",
+        line="attention_sinks = false",
     ),
 )

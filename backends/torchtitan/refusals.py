@@ -55,7 +55,8 @@ REFUSALS = (
         "the precision is one that parc does not write for this release",
         _precision,
         ("train", "precision"),
-        'precision = bf16, or version = "0.2.2"',
+        'another rounding; `version = "0.2.2"` of the target has more precisions',
+        line="precision = bf16",
     ),
     Refusal(
         "PAR361",
@@ -63,9 +64,16 @@ REFUSALS = (
         "attention is not fused",
         _attention,
         ("train", "attention"),
-        "attention = flash",
+        "the same training, faster and with less memory",
+        line="attention = flash",
     ),
     Refusal(
-        "PAR362", "no-dropout", "dropout is not 0", _dropout, ("train", "dropout"), "dropout = 0"
+        "PAR362",
+        "no-dropout",
+        "dropout is not 0",
+        _dropout,
+        ("train", "dropout"),
+        "nothing is dropped, as most language models are trained today",
+        line="dropout = 0",
     ),
 )

@@ -48,15 +48,40 @@ def _weights(job: Job) -> str | None:
 
 
 REFUSALS = (
-    Refusal(CODE, NAME, TITLE, _ramp, ("train", "ramp_from"), "leave ramp_from out"),
-    Refusal(CODE, NAME, TITLE, _decay, ("train", "decay_style"), "linear, cosine or sqrt"),
-    Refusal(CODE, NAME, TITLE, _kept, ("train", "keep_checkpoints"), "keep_checkpoints = 2"),
+    Refusal(
+        CODE,
+        NAME,
+        TITLE,
+        _ramp,
+        ("train", "ramp_from"),
+        "the whole batch from the first step",
+        line="ramp_from = none",
+    ),
+    Refusal(
+        CODE,
+        NAME,
+        TITLE,
+        _decay,
+        ("train", "decay_style"),
+        "another way down; linear and sqrt are there, too",
+        line="decay_style = cosine",
+    ),
+    Refusal(
+        CODE,
+        NAME,
+        TITLE,
+        _kept,
+        ("train", "keep_checkpoints"),
+        "one more checkpoint stays on disk",
+        line="keep_checkpoints = 2",
+    ),
     Refusal(
         CODE,
         NAME,
         TITLE,
         _weights,
         ("train", "weights"),
-        "use the deepspeed or megatron target, or leave `weights` or `save = false` out",
+        "a start from random weights; `target megatron {}` reads those of gated blocks, rmsnorm and rope",
+        line="weights = none",
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from parc.compiler.model.parameters import active
@@ -66,6 +67,10 @@ class FirstJob:
             if rounded >= scale:
                 return f"{rounded / scale:g}{suffix}"
         return f"{rounded:.0f}"
+
+    def with_settings(self, settings: Mapping[str, str]) -> FirstJob:
+        """The job whose model has these settings besides."""
+        return replace(self, model=replace(self.model, settings=settings))
 
     def with_targets(self, targets: ChosenTargets) -> FirstJob:
         return replace(self, targets=targets)

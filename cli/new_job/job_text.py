@@ -44,12 +44,21 @@ def _model(job: FirstJob, left_out: Collection[str]) -> Iterator[str]:
         return
     lines = [(name, value_text(value), "") for name, value in model.settings.items()]
     yield f"{head} {{"
-    yield from _settings([line for line in lines if line[0] not in left_out])
+    yield from _changed(job)
+    kept = {*left_out, *job.targets.changed}
+    yield from _settings([line for line in lines if line[0] not in kept])
     for reason, names in _by_reason(job.targets.left_out).items():
         kept = [line for line in lines if line[0] in names]
         yield f"  # Left out, since {reason}:"
         yield from (f"  # {line.strip()}" for line in _settings(kept))
     yield "}"
+
+
+def _changed(job: FirstJob) -> Iterator[str]:
+    """Settings that differ from the library's, below the reason."""
+    for reason, names in _by_reason(job.targets.changed).items():
+        yield f"  # Changed, since {reason}:"
+        yield from _settings([(name, value_text(job.model.settings[name]), "") for name in names])
 
 
 def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:

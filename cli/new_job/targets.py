@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from parc.backends import BACKENDS
 from parc.compiler.target import Target
@@ -31,15 +31,20 @@ LEFT_OUT = (
     ("z_loss",),
 )
 
+#: Settings of a model that change how it is trained, and leave its published weights what they are.
+TRAINING = {"aux_loss", "router_bias_rate", "z_loss", "init_std", "init_scaled"}
+
 
 @dataclass(frozen=True)
 class ChosenTargets:
     """`names` train the model without the settings of `left_out`, each with the reason; `refused` says
-    of other targets why they do not."""
+    of other targets why they do not. `changed` has the reasons of settings that a model of the library needs
+    before any target trains it."""
 
     names: tuple[str, ...]
     left_out: dict[str, str]
     refused: dict[str, str]
+    changed: dict[str, str] = field(default_factory=dict)
 
 
 def chosen_targets(
@@ -56,8 +61,49 @@ def chosen_targets(
     if not names:
         left_out = min((_lacking(job_without, name) for name in refused), key=_extent)
         names = tuple(name for name in refused if _trains(job_without(left_out), name))
-    others = {name: each[1] for name, each in refused.items() if each and name not in names}
+    others = {
+        name: _why(whole, name) for name, each in refused.items() if each and name not in names
+    }
     return ChosenTargets(names, left_out, others)
+
+
+def changes(
+    job_with: Callable[[Mapping[str, str]], Job], wanted: Iterable[str]
+) -> dict[str, tuple[str, str]]:
+    """The fewest settings of the model with which one of `wanted` trains it, each with the reason, at best
+    those of the training alone; empty where no target trains it with any.
+
+    `job_with` gives the job whose model has some settings besides.
+    """
+    found = [each for name in wanted if (each := _changes(job_with, name))]
+    return min(found, key=lambda each: (len(set(each) - TRAINING), len(each)), default={})
+
+
+def _changes(job_with: Callable[[Mapping[str, str]], Job], name: str) -> dict[str, tuple[str, str]]:
+    """The settings with which a target trains the model; none where no line of a refusal helps."""
+    target: Target = BACKENDS[name].target
+    changed: dict[str, tuple[str, str]] = {}
+    while True:
+        job = job_with({key: value for key, (value, _) in changed.items()})
+        refused = [each for each in target.refusals if each.asked(job) is not None]
+        if not refused:
+            return {} if any(target.settings(job)) else changed
+        line = refused[0].settings(job)
+        settings = dict(each.split(" = ") for each in line.split("; ") if each)
+        if refused[0].path[0] != "model" or not settings.keys() - changed.keys():
+            return {}
+        reason = refused[0].asked(job) or ""
+        changed |= {key: (value, reason) for key, value in settings.items()}
+
+
+def _why(job: Job, name: str) -> str:
+    """Why a target does not train a job, and the line with which it does, where there is one."""
+    refused = [each for each in BACKENDS[name].target.refusals if each.asked(job) is not None]
+    message = next((why for _, why in _refusals(job, name)), "")
+    lines = [each.settings(job) for each in refused if each.path[0] == "model"]
+    if not lines or not all(lines) or len(lines) < len(refused):
+        return message
+    return f"{message}; `model {{ {'; '.join(lines)} }}` changes that"
 
 
 def _extent(left_out: dict[str, str]) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from parc.backends import BACKENDS
 from parc.dsl import loads
@@ -17,7 +18,7 @@ from .first_job import FirstJob
 from .gpus import ChosenGpus, enough_gpus
 from .job_text import job_text
 from .models import ChosenModel
-from .targets import ChosenTargets, chosen_targets
+from .targets import ChosenTargets, changes, chosen_targets
 
 
 def first_job(
@@ -38,11 +39,28 @@ def first_job(
 
     _refuse_unsound(model, job_text(untried))
     chosen = untried.with_targets(chosen_targets(job_without, wanted))
+    if not chosen.targets.names and model.base:
+        chosen = _changed(untried, wanted) or chosen
     if not chosen.targets.names:
         raise JobError(_untrained(chosen))
     text = draft([job_text(chosen, chosen.targets.left_out)])
     _loaded(text)
     return chosen, text
+
+
+def _changed(untried: FirstJob, wanted: Iterable[str]) -> FirstJob | None:
+    """The job of a library model with the fewest settings that make a target train it; None without."""
+
+    def job_with(settings: Mapping[str, str]) -> Job:
+        return _loaded(job_text(untried.with_settings(settings)))
+
+    changed = changes(job_with, wanted)
+    if not changed:
+        return None
+    job = untried.with_settings({key: value for key, (value, _) in changed.items()})
+    targets = chosen_targets(lambda left_out: _loaded(job_text(job, left_out)), wanted)
+    reasons = {key: reason for key, (_, reason) in changed.items()}
+    return job.with_targets(replace(targets, changed=reasons))
 
 
 def _refuse_unsound(model: ChosenModel, text: str) -> None:

@@ -10,20 +10,24 @@ from ..new_job.first_job import FirstJob
 
 def first_job_text(job: FirstJob, path: Path) -> str:
     """What was chosen, and the next command."""
-    gpus, targets = job.gpus, ", ".join(job.targets.names)
+    model, gpus, targets = job.model, job.gpus, ", ".join(job.targets.names)
     where = f"{gpus.count:,} GPU{'s' if gpus.count > 1 else ''} (std.{gpus.base}" + (
         f", {gpus.gpu})" if gpus.gpu else ")"
     )
     lines = [
-        f"{path}: {job.model.name}, {job.parameters:,} parameters{job.counted.remark}",
+        f"{path}: {model.name}, {job.parameters:,} parameters{job.counted.remark}",
         *(
-            f"  not in {job.model.source}, so transformers' own: {each}"
-            for each in job.model.assumed
+            f"  not in {model.source}, so transformers' own: {each}"
+            for each in model.assumed
         ),
         f"  on {where}" + (", assumed: --gpus says others" if gpus.assumed else ""),
         f"  for {targets}",
         *(f"  not for {name}: {reason}" for name, reason in job.targets.refused.items()),
         *(f"  left out: {name}, since {why}" for name, why in job.targets.left_out.items()),
+        *(
+            f"  changed: {name} = {model.settings[name]}, since {why}"
+            for name, why in job.targets.changed.items()
+        ),
         f"next: parc plan {path}",
     ]
     return "\n".join(lines)
@@ -46,6 +50,7 @@ def first_job_json(job: FirstJob, path: Path) -> dict[str, Any]:
         "targets": list(job.targets.names),
         "refused": job.targets.refused,
         "left_out": job.targets.left_out,
+        "changed": job.targets.changed,
         "unsaid": [
             {"setting": each.setting, "line": each.line, "why": each.why} for each in model.unsaid
         ],
