@@ -25,6 +25,7 @@ from parc.reading.facts import Unknown
 from tests.backends.deepspeed.test_emit_and_read import assert_names_resolve
 from tests.support.paths import CASES
 from tests.support.read_back import assert_plan_is_back, read_back
+from tests.support.refusal_lines import assert_lines_clear
 from tests.support.sample_plans import GPT_125M, LLAMA3_8B, QWEN3_8B, sample_plan
 
 FOLDER = CASES / "deepspeed_hf"
@@ -118,6 +119,7 @@ def test_what_is_no_llama_is_refused(model: Model, train: dict[str, Any], word: 
     chosen = plan("zero1", model, train=settings)
     (found,) = BACKEND.target.refuses(chosen.job)
     assert found.code == "PAR432" and word in found.message and found.help
+    assert_lines_clear(BACKEND.target, chosen.job)
 
 
 def test_the_whole_embedding_is_on_every_rank_of_a_tensor_group() -> None:

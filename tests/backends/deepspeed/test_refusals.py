@@ -21,6 +21,7 @@ from parc.compiler.time.parallel_traffic import reduce_seconds
 from parc.dsl.diagnostics import JobError
 from parc.dsl.job import Job, Launch, Train
 from parc.dsl.model import Model
+from tests.support.refusal_lines import assert_lines_clear
 from tests.support.sample_plans import (
     DEEPSEEK_V3,
     GPT_125M,
@@ -285,6 +286,7 @@ def test_what_a_job_may_ask_is_refused_by_name(given: dict[str, Any], code: str)
     job = sample_job("deepspeed", **{"train": train_of(), **given})
     (found,) = TARGET.refuses(job)
     assert found.code == code and found.help
+    assert_lines_clear(TARGET, job)
 
 
 def test_scores_that_lie_in_memory_are_capped() -> None:

@@ -22,6 +22,7 @@ from parc.dsl.job import Job
 from parc.dsl.model import Model
 from tests.support import sample_plans
 from tests.support.megatron_plans import DENSE, MOE, PLANS, with_model
+from tests.support.refusal_lines import assert_lines_clear
 from tests.support.sample_plans import train_of
 
 IntArray = npt.NDArray[np.int64]
@@ -297,6 +298,7 @@ def test_refusals(model: Model, train: dict[str, object], gpu: Gpu, code: str) -
     settings = train_of(**train)
     plan = sample_plans.sample_plan("megatron", Options(), model=model, train=settings, gpu=gpu)
     assert [found.code for found in BACKEND.target.refuses(plan.job)] == [code]
+    assert_lines_clear(BACKEND.target, plan.job)
     with pytest.raises(JobError, match=code):
         BACKEND.emit(plan)
 

@@ -20,6 +20,7 @@ from parc.dsl.job import Job
 from parc.dsl.model import Model
 from parc.dsl.settings import Data
 from tests.support import sample_plans
+from tests.support.refusal_lines import assert_lines_clear
 from tests.support.sample_plans import LLAMA3_8B, MIXTRAL_8X7B, QWEN3_8B, train_of
 
 Release = Literal["0.2.2", "0.3"]
@@ -281,6 +282,7 @@ def test_what_torchtitan_lacks_is_refused_with_a_cure(code: str) -> None:
     found = TARGET.refuses(REFUSED[code])
     assert [diagnostic.code for diagnostic in found] == [code]
     assert found[0].help and not found[0].message[0].isupper()
+    assert_lines_clear(TARGET, REFUSED[code])
 
 
 SCALED = {"rope_scaling": "llama3", "rope_factor": 8.0, "rope_original_positions": 8192}
@@ -311,6 +313,7 @@ OTHERWISE = {
 def test_what_torchtitan_does_otherwise_is_refused(name: str) -> None:
     model, code = OTHERWISE[name]
     assert [found.code for found in TARGET.refuses(job_of(model))] == [code]
+    assert_lines_clear(TARGET, job_of(model))
 
 
 def test_gpt_oss_trains_in_bf16() -> None:
