@@ -7,6 +7,8 @@ from ..dsl.job import Job
 AMPERE = 80
 HOPPER = 90
 BLACKWELL = 100
+#: Blackwell of GeForce and RTX PRO, without the tensor memory of the data centre's.
+GEFORCE = 120
 
 
 def compute_capability(arch: str) -> int:

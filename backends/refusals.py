@@ -2,7 +2,7 @@
 
 from ..compiler.target import Refusal
 from ..dsl.job import Job
-from .capability import BLACKWELL, capability
+from .capability import BLACKWELL, GEFORCE, capability
 
 
 def gpu_name(job: Job) -> str:
@@ -77,12 +77,18 @@ def causal_alone(framework: str) -> Refusal:
     )
 
 
+def _scales_blocks(job: Job) -> bool:
+    """Whether the GPU trains with scales of small blocks. Transformer Engine's pytorch/quantization.py says of
+    later ones: "MXFP8 (for all gemm layouts) is not supported on 12.0+ architectures yet"; nvfp4 fails there."""
+    return BLACKWELL <= capability(job) < GEFORCE
+
+
 def mxfp8(*archs: str) -> Refusal:
     """Refuses mxfp8 before Blackwell, save on the given chips of other makers."""
 
     def asked(job: Job) -> str | None:
         arch = job.cluster.gpu.arch
-        if job.train.precision != "mxfp8" or capability(job) >= BLACKWELL or arch in archs:
+        if job.train.precision != "mxfp8" or _scales_blocks(job) or arch in archs:
             return None
         return (
             f"mxfp8 needs {_either(['Blackwell (sm100)', *archs])}, and {gpu_name(job)} is {arch}"
@@ -104,7 +110,7 @@ def nvfp4() -> Refusal:
 
     def asked(job: Job) -> str | None:
         gpu = job.cluster.gpu
-        blackwell = gpu.vendor == "nvidia" and capability(job) >= BLACKWELL
+        blackwell = gpu.vendor == "nvidia" and _scales_blocks(job)
         if job.train.precision != "nvfp4" or blackwell:
             return None
         return f"nvfp4 needs Blackwell (sm100), and {gpu_name(job)} is {gpu.arch}"

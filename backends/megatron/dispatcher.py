@@ -8,13 +8,11 @@ from collections.abc import Iterator
 
 from ...dsl.job import Job
 from .. import refusals
-from ..capability import AMPERE, capability
+from ..capability import AMPERE, GEFORCE, capability
 from .options import asked, options_of
 
 #: GPUs of one fast domain that DeepEP knows.
 DEEPEP_DOMAIN = 8
-#: Consumer Blackwell (sm120), which neither was made for.
-NEWER = 120
 
 
 def flex(job: Job, tp: int, ep: int) -> bool:
@@ -31,7 +29,7 @@ def problems(job: Job) -> Iterator[str]:
     said = f"`dispatcher = {name}`"
     if not job.model.moe:
         yield f"{said} with a model without experts"
-    if gpu.vendor != "nvidia" or not AMPERE <= capability(job) < NEWER:
+    if gpu.vendor != "nvidia" or not AMPERE <= capability(job) < GEFORCE:
         yield f"{said} runs on NVIDIA's Ampere, Hopper and Blackwell, not on {refusals.gpu_name(job)}"
     if name == "deepep" and job.cluster.domain > DEEPEP_DOMAIN:
         yield f"{said} joins {DEEPEP_DOMAIN} GPUs by NVLink, not {job.cluster.domain}"

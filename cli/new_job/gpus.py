@@ -16,7 +16,8 @@ from parc.lint.std_cluster import cluster_named
 from .. import codes
 
 _TIMES = r"\s{0,9}[x*\N{MULTIPLICATION SIGN}]\s{0,9}"
-_NAME = r"(?P<name>(?!x\s{0,9}\d)[a-z].{0,60}?)"
+#: Cards of GeForce are named by their number alone, too.
+_NAME = r"(?P<name>(?!x\s{0,9}\d)[a-z].{0,60}?|[345]0[6-9]0)"
 #: `64xH100` and `64 H100`, `2x8xH100` and `2 nodes of 8 H100`, `H100:64` and `H100 x 64`.
 _ASKED = (
     re.compile(rf"(?P<nodes>\d{{1,7}})(?:{_TIMES}|\s{{0,9}}nodes?(?:\s{{1,9}}(?:of|with))?\s{{1,9}})"
@@ -29,11 +30,12 @@ _ASKED = (
 )  # fmt: skip
 #: The name of a type without a number, such as `H100` and `A100-80GB`.
 _ALONE = re.compile(r"[A-Za-z]")
+_GUIDE = "a block such as `gpu mine from std.l40s { memory = 44 GiB; bf16 = 181 TFLOP/s }` in a job"
 _PARENT = re.compile(r"gpu[ \t]+\w+[ \t]+from[ \t]+(\w+)")
 #: Words of a driver's name of a GPU that tell no two apart.
 _IDLE_WORDS = re.compile(r"nvidia|tesla|amd|instinct|graphics|hbm\d?e?|oam|sxm\d", re.IGNORECASE)
 #: Words behind which a GPU's memory stands, as in `A100-SXM4-80GB`.
-_MEMORY = re.compile(r"(?<!\d)(\d{1,9})\s{0,9}g(?:i?b)?\b", re.IGNORECASE)
+_MEMORY = re.compile(r"(?<![a-z\d])(\d{1,9})\s{0,9}g(?:i?b)?\b", re.IGNORECASE)
 #: Bytes of a parameter's weight, gradient, master copy and two moments: Adam with mixed precision and sums of
 #: gradients in fp32 (Rajbhandari et al. 2020, arXiv 1910.02054, section 3.1, has 16 with gradients of
 # 2 bytes).
@@ -69,12 +71,12 @@ def asked_gpus(text: str) -> ChosenGpus:
     found = next(filter(None, (form.fullmatch(text.strip()) for form in _ASKED)), None)
     said = found.groupdict() if found else {}
     nodes, count = (int(said[key]) if said.get(key) else None for key in ("nodes", "count"))
-    if not said and _ALONE.match(text.strip()):
+    if not said and (_ALONE.match(text.strip()) or STD.find("gpu", text.strip())):
         return of_type(1, text.strip())
     if not said or nodes == 0 or count == 0:
         bare = text.strip().isdecimal() and int(text)
         message = f"`{text}` is not COUNTxGPU"
-        raise _refused(message, f"for example {text.strip() if bare else 8}xH100")
+        raise _refused(message, f"for example `{text.strip() if bare else 8}xH100`")
     if nodes is None:
         return of_type(count or 0, said["name"])
     in_node = count or std_cluster(_cluster_of(said["name"])[0]).gpus_per_node
@@ -89,7 +91,8 @@ def of_type(count: int, named: str, per_node: int | None = None) -> ChosenGpus:
     if count % in_node:
         down, up = count // in_node * in_node, -(-count // in_node) * in_node
         message = f"{count} GPUs is not a multiple of the {in_node} GPUs of a node of std.{base}"
-        raise _refused(message, f"{down} or {up}")
+        sizes = [f"`{size}x{named}`" for size in (down, up) if size]
+        raise _refused(message, " or ".join(sizes))
     return ChosenGpus(base, gpu, count // in_node, in_node)
 
 
@@ -153,14 +156,17 @@ def _gpu(named: str) -> str:
     """The GPU of the library that a name means. Of several, such as H100's, that of the first cluster."""
     known = [entry.name for entry in std_entries() if entry.kind == "gpu"]
     said = _plain(named)
-    exact = [name for name in known if _plain(name) == said]
+    entry = STD.find("gpu", named)
+    called = [entry.block.name.name] if entry is not None and entry.block.name else []
+    exact = [*called, *(name for name in known if _plain(name) == said)]
     begin = [name for name in known if said in accumulate(name.split("_"))]
     homes = _homes()
     fitting = [*exact, *sorted(begin, key=lambda name: name not in homes), *_by_words(named, known)]
     if not fitting:
         node = STD.find("cluster", named)
         alike = (name for name in known if not _other_card(said, name))
-        help = did_you_mean(said, alike) or f"it has {', '.join(known)}"
+        own = f"`parc std --gpus` lists its GPUs, and {_GUIDE} describes another"
+        help = did_you_mean(said, alike) or own
         if node is not None and node.block.name is not None:
             cluster = std_cluster(node.block.name.name)
             help = (
@@ -171,9 +177,11 @@ def _gpu(named: str) -> str:
 
 
 def _other_card(said: str, name: str) -> bool:
-    """Whether two names differ in a number of as many digits, as 5090 and 4090: then neither is misspelt."""
+    """Whether two names differ in their letter or number, as A100 and H100, 5090 and 4090: then neither is
+    misspelt. Digits may be missing at the end."""
     numbers = [re.sub(r"\D", "", each) for each in (said, name)]
-    return numbers[0] != numbers[1] and len(numbers[0]) == len(numbers[1])
+    short, long = sorted(numbers, key=len)
+    return said[:1] != name[:1] or not long.startswith(short)
 
 
 def _plain(name: str) -> str:

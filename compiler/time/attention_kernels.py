@@ -6,30 +6,33 @@ from collections.abc import Mapping
 #: GPU's kernels are built for. What is not listed does not run there.
 PACE: Mapping[str, Mapping[str, float]] = {
     # Dao 2023, arXiv 2307.08691: 25-40 % of peak on A100, where FlashAttention-2 has 0.72. It needs Turing.
-    "fa1": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
+    "fa1": {"sm80": 0.56, "sm86": 0.56, "sm89": 0.56, "sm90": 0.32},
     # A kernel of FlashAttention-1's kind. On Hopper 0.22 of peak, where FlashAttention-3 has 0.68:
     # llm-foundry's own runs of 1,024 to 65,536 tokens, which differ in little but attention.
-    "triton": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
+    "triton": {"sm80": 0.56, "sm86": 0.56, "sm89": 0.56, "sm90": 0.32},
     # Shah et al. 2024, arXiv 2407.08608: at most 35 % of peak on H100. torchtitan's runs there tell 0.28.
-    "fa2": {"sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41, "gfx942": 1.0,
-            "gfx950": 1.0},
+    # sm120 has neither Hopper's nor Blackwell's products of matrices, and runs the kernels of Ampere.
+    "fa2": {"sm80": 1.0, "sm86": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41,
+            "sm120": 1.0, "gfx942": 1.0, "gfx950": 1.0},
     # PyTorch chooses FlashAttention-2, or its memory-efficient kernel on Volta.
-    "sdpa": {"sm70": 1.0, "sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41,
-             "gfx942": 1.0, "gfx950": 1.0},
+    "sdpa": {"sm70": 1.0, "sm80": 1.0, "sm86": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41,
+             "sm120": 1.0, "gfx942": 1.0, "gfx950": 1.0},
     "fa3": {"sm90": 1.0},
     # Kernels for Hopper and Blackwell; on GB200 their backward pass is as fast as cuDNN's (PyTorch's blog
     # "FlexAttention + FlashAttention-4", 2026).
     "fa4": {"sm90": 1.0, "sm100": 1.0, "sm103": 1.0},
     # cuDNN, which Transformer Engine calls too: on H100 609 TFLOP/s forward for FlashAttention-3's 638 (Shah
     # et al. 2024, fig. 5, 4,096 tokens, heads of 128).
-    "cudnn": {"sm80": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0},
+    "cudnn": {"sm80": 1.0, "sm86": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0,
+              "sm120": 1.0},
     # FlexAttention's Triton kernels: 0.90 of FlashAttention-2 forward and 0.85 backward on A100 (PyTorch's
     # blog "FlexAttention", 2024), taken for AMD's too; Triton's on H100 are as fast as FlashAttention-2
     # forward (389 and 368 TFLOP/s, Shah et al. 2024, fig. 5); on GB200 those of FlashAttention-4 are 1.85 to
     # 2.3 times as fast backward, 1.6 to 3.2 forward.
-    "flex": {"sm80": 0.87, "sm89": 0.87, "sm90": 0.41, "sm100": 0.47, "sm103": 0.47, "gfx942": 0.87,
-             "gfx950": 0.87},
-    "te": {"sm80": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0, "gfx942": 1.0, "gfx950": 1.0},
+    "flex": {"sm80": 0.87, "sm86": 0.87, "sm89": 0.87, "sm90": 0.41, "sm100": 0.47, "sm103": 0.47,
+             "sm120": 0.87, "gfx942": 0.87, "gfx950": 0.87},
+    "te": {"sm80": 1.0, "sm86": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0, "sm120": 1.0,
+           "gfx942": 1.0, "gfx950": 1.0},
 }  # fmt: skip
 #: fp8 products scaled by row over those scaled by tensor: torchtitan's two runs of a 70B model on H100, which
 #: are no faster by row than in bf16.

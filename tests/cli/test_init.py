@@ -129,10 +129,10 @@ def test_enough_gpus_are_assumed(run: Parc) -> None:
         (("--hf", "missing"), "PAR164", "cannot read `missing`: no such file"),
         (("--hf", "."), "PAR164", "cannot read `config.json`: no such file"),
         (("--model", "llama3_8"), "PAR094", "did you mean `llama3_8b`?"),
-        (("--model", "llama3_8b", "--gpus", "12xH100"), "PAR168", "8 or 16"),
+        (("--model", "llama3_8b", "--gpus", "12xH100"), "PAR168", "`8xH100` or `16xH100`"),
         (("--model", "llama3_8b", "--gpus", "8xh10"), "PAR168", "no GPU of the standard library"),
-        (("--model", "llama3_8b", "--gpus", "8"), "PAR168", "for example 8xH100"),
-        (("--model", "llama3_8b", "--gpus", "0xH100"), "PAR168", "for example 8xH100"),
+        (("--model", "llama3_8b", "--gpus", "8"), "PAR168", "`8xH100`"),
+        (("--model", "llama3_8b", "--gpus", "0xH100"), "PAR168", "`8xH100`"),
         (("--model", "llama3_8b", "--target", "megatrn"), "PAR092", "did you mean `megatron`?"),
     ],
 )
@@ -245,7 +245,7 @@ def test_a_terminal_is_asked_again(run: Parc, monkeypatch: pytest.MonkeyPatch) -
     terminal = Terminal(io.StringIO("lama3_8b\nllama3_8b\n12xH100\nH100\n"), questions)
     monkeypatch.setattr(Terminal, "present", lambda: terminal)
     ran = run("init", "-o", "new.par")
-    assert ran.code == 0 and "did you mean `llama3_8b`?" in ran.err and "8 or 16" in ran.err
+    assert ran.code == 0 and "did you mean `llama3_8b`?" in ran.err and "or `16xH100`" in ran.err
     assert questions.getvalue().count("Model") == 2 == questions.getvalue().count("GPUs, for")
     assert parc.load("new.par").cluster.gpus_per_node == 1
 

@@ -45,6 +45,19 @@ from parc.new_job.gpus import asked_gpus, enough_gpus
         ("H100", "dgx_h100", None, 1, 1),
         ("NVIDIA A100-SXM4-80GB", "dgx_a100", None, 1, 1),
         ("rtx4090", "cloud_l40s", "std.rtx4090", 1, 1),
+        ("8xRTX5090", "cloud_l40s", "std.rtx5090", 1, 8),
+        ("4x3090", "a100_pcie_box", "std.rtx3090", 1, 4),
+        ("4090", "cloud_l40s", "std.rtx4090", 1, 1),
+        (
+            "4xNVIDIA RTX PRO 6000 Blackwell Workstation Edition",
+            "cloud_l40s",
+            "std.rtx_pro_6000",
+            1,
+            4,
+        ),
+        ("8xA6000", "a100_pcie_box", "std.rtx_a6000", 1, 8),
+        ("8xNVIDIA A10G", "a100_pcie_box", "std.a10g", 1, 8),
+        ("A10:4", "a100_pcie_box", "std.a10", 1, 4),
         ("8xAMD Instinct MI300X OAM", "mi300x_node", None, 1, 8),
     ],
 )
@@ -58,7 +71,7 @@ def test_names(text: str, base: str, gpu: str | None, nodes: int, per_node: int)
     "text",
     [
         "64",
-        "8xRTX5090",
+        "8xRTX6090",
         "8xp5.48xlarge",
         "0 nodes h100",
         "8xrtx9090",
@@ -88,10 +101,11 @@ def test_enough_are_half_full_at_most_and_no_more_than_needed(parameters: int) -
 
 
 @pytest.mark.parametrize(
-    ("text", "suggests"), [("8xRTX5090", False), ("8xh10", False), ("8xh20o", True)]
+    ("text", "suggests"),
+    [("8xRTX6090", False), ("8xA5000", False), ("8xh10", False), ("8xh20o", True)],
 )
 def test_another_card_is_not_a_misspelling(text: str, suggests: bool) -> None:
-    """An RTX 5090 is not a misspelt RTX 4090."""
+    """An RTX 6090 is not a misspelt RTX 4090, nor an A5000 an A800."""
     with pytest.raises(JobError) as caught:
         asked_gpus(text)
     assert ("did you mean" in (caught.value.diagnostics[0].help or "")) == suggests
