@@ -209,7 +209,7 @@ SHARDING = (
         ),
         f"{PACKAGE} models/llama4/infra/parallelize.py apply_fsdp, {FSDP}/_fsdp_state.py:224",
         stricter="the trainer is made, and its first forward pass finds the shared weight wrapped twice",
-        cure='`target torchtitan { version = "0.3" }` shards tied weights, `model { tied = false }` trains two',
+        cure='`target torchtitan { version = "0.3" }` shards them; or `model { tied = false }`',
     ),
 )
 

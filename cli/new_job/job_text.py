@@ -45,8 +45,8 @@ def _model(job: FirstJob, left_out: Collection[str]) -> Iterator[str]:
     lines = [(name, value_text(value), "") for name, value in model.settings.items()]
     yield f"{head} {{"
     yield from _changed(job)
-    kept = {*left_out, *job.targets.changed}
-    yield from _settings([line for line in lines if line[0] not in kept])
+    apart = {*left_out, *job.targets.changed}
+    yield from _settings([line for line in lines if line[0] not in apart])
     for reason, names in _by_reason(job.targets.left_out).items():
         kept = [line for line in lines if line[0] in names]
         yield f"  # Left out, since {reason}:"

@@ -57,7 +57,9 @@ def clearing(name: str, target: str) -> str:
 @pytest.mark.parametrize("target", BACKENDS)
 def test_each_refusal_names_its_line_or_who_trains_the_model(name: str, target: str) -> None:
     job = job_of(name)
-    for said, refusal in zip(BACKENDS[target].target.refuses(job), refused(job, target)):
+    for said, refusal in zip(
+        BACKENDS[target].target.refuses(job), refused(job, target), strict=True
+    ):
         found = LINE.fullmatch(said.help or "")
         if found is None:
             named = re.findall(r"`target (\w+) \{\}`", said.help or "")
