@@ -78,7 +78,7 @@ def causal_alone(framework: str) -> Refusal:
 
 
 def _scales_blocks(job: Job) -> bool:
-    """Whether the GPU trains with scales of small blocks. Transformer Engine's pytorch/quantization.py says of
+    """Whether the GPU trains with scales of small blocks. Transformer Engine (pytorch/quantization.py) says of
     later ones: "MXFP8 (for all gemm layouts) is not supported on 12.0+ architectures yet"; nvfp4 fails there.
     """
     return BLACKWELL <= capability(job) < GEFORCE
