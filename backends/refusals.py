@@ -78,8 +78,8 @@ def causal_alone(framework: str) -> Refusal:
 
 
 def _scales_blocks(job: Job) -> bool:
-    """Whether the GPU trains with scales of small blocks. Transformer Engine (pytorch/quantization.py) says of
-    later ones: "MXFP8 (for all gemm layouts) is not supported on 12.0+ architectures yet"; nvfp4 fails there.
+    """Whether the GPU trains with scales of small blocks. Transformer Engine (pytorch/quantization.py) says:
+    "MXFP8 (for all gemm layouts) is not supported on 12.0+ architectures yet"; nvfp4 fails there.
     """
     return BLACKWELL <= capability(job) < GEFORCE
 
