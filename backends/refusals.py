@@ -2,6 +2,7 @@
 
 from ..compiler.target import Refusal
 from ..dsl.job import Job
+from ..dsl.unsupported import ACCELERATORS
 from .capability import BLACKWELL, GEFORCE, capability
 
 
@@ -21,7 +22,7 @@ def accelerator(framework: str) -> Refusal:
         "the accelerator has neither CUDA nor ROCm",
         asked,
         ("cluster", "gpu"),
-        "no target of parc does: plan for GPUs of NVIDIA or AMD, `cluster from std.dgx_h100 {}`",
+        f"no target of parc does: {ACCELERATORS.instead}",
     )
 
 

@@ -1,4 +1,4 @@
-"""The codes of complaints about the language and the job: PAR0xx, none ever reused, each with its title."""
+"""The codes of complaints about the language and the job: PAR0xx and PAR195, none ever reused."""
 
 SYNTAX = "PAR001"
 UNREADABLE = "PAR002"
@@ -44,6 +44,7 @@ GATE = "PAR053"
 BATCH_RAMP = "PAR054"
 ADAPTERS = "PAR055"
 POWER_LIMIT = "PAR056"
+UNSUPPORTED = "PAR195"
 UNWRITABLE_TEXT = "PAR058"
 UNWRITABLE_NAME = "PAR059"
 OPEN_SETTINGS = "PAR071"
@@ -90,6 +91,7 @@ CODES: dict[str, tuple[str, str]] = {
     PRECISION: ("precision", "the GPU lacks the precision"),
     POSITIONS: ("positions", "learned positions end before the sequence"),
     LEARNING_RATE: ("learning-rate", "the learning-rate schedule is impossible"),
+    UNSUPPORTED: ("unsupported", "something is asked for that parc does not do"),
     POWER_LIMIT: ("power-limit", "a power limit above what the GPU draws"),
     DOMAIN: ("domain", "the fast domain does not fit the nodes"),
     FAILURES: ("failures", "what is said of a cluster's failures is incomplete or disagrees"),

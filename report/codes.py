@@ -1,4 +1,4 @@
-"""The codes of complaints about reports: PAR190 to PAR194. A code is never reused."""
+"""The codes of complaints about reports: PAR190. A code is never reused."""
 
 NO_PLOTLY = "PAR190"
 

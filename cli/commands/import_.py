@@ -55,7 +55,26 @@ def run(arguments: Namespace) -> int:
         print(f"not in the files: {name}", file=sys.stderr)
     for line in lines(found.lost):
         print(one_line(f"not in the job: {line}"), file=sys.stderr)
+    print_diagnostics(_unsupported(found.lost))
     return 0
+
+
+def _unsupported(lost: Sequence[Setting]) -> list[Diagnostic]:
+    """What the files train and parc does not plan, once each, by the first setting that asks for it."""
+    from parc.dsl.unsupported import of_setting
+
+    asked = {found: each for each in reversed(lost) if (found := of_setting(each.name.strip("-")))}
+    help = "the job trains another model than the files"
+    return [
+        Diagnostic(
+            found.code,
+            f"{found.message(each.name)} ({each.path}:{each.line})",
+            None,
+            "warning",
+            help=help,
+        )
+        for found, each in reversed(asked.items())
+    ]
 
 
 def _hugging_face(paths: Sequence[str]) -> str | None:

@@ -11,6 +11,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.dsl.hardware import Cluster
 from parc.dsl.library import STD, std_entries
 from parc.dsl.standard import std_cluster
+from parc.dsl.unsupported import KINDS_OF_GPUS
 from parc.lint.std_cluster import cluster_named
 
 from .. import codes
@@ -68,6 +69,9 @@ class ChosenGpus:
 def asked_gpus(text: str) -> ChosenGpus:
     """GPUs of a text such as `64xH100`; a type alone is one GPU. Raises `JobError` for a GPU that the library
     lacks, and for a number that is not a multiple of the GPUs of a node."""
+    if re.search(r"[,+&]", text):
+        help = KINDS_OF_GPUS.instead
+        raise JobError([Diagnostic(KINDS_OF_GPUS.code, KINDS_OF_GPUS.message(text), help=help)])
     found = next(filter(None, (form.fullmatch(text.strip()) for form in _ASKED)), None)
     said = found.groupdict() if found else {}
     nodes, count = (int(said[key]) if said.get(key) else None for key in ("nodes", "count"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.library import STD, std_entries
+from parc.dsl.unsupported import of_model
 from parc.reading.huggingface.described import CONFIG
 
 from .. import codes
@@ -93,6 +94,8 @@ def _cache() -> Path:
 
 
 def _unknown(named: str) -> Diagnostic:
+    if (asked := of_model(named)) is not None:
+        return Diagnostic(asked.code, asked.of_model(named), help=asked.instead)
     if _HUB.fullmatch(named):
         folder = named.rpartition("/")[2]
         message = f"`{named}` is neither in the standard library nor in Hugging Face's cache"

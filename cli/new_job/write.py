@@ -79,7 +79,11 @@ def _untrained(job: FirstJob) -> list[Diagnostic]:
     """Why no target trains the model on these GPUs."""
     where = f"no target trains `{job.model.name}` on std.{job.gpus.base}"
     said = "; ".join(f"{name}: {why}" for name, why in job.targets.refused.items())
-    return [Diagnostic(codes.GPUS, f"{where}: {said}", help="name other GPUs, or another model")]
+    return [
+        Diagnostic(
+            codes.GPUS, f"{where}: {said}", help=f"for example `--gpus {job.gpus.count}xH100`"
+        )
+    ]
 
 
 _HELP = "take the file from the model's own page"

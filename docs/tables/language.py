@@ -10,11 +10,13 @@ from pydantic import BaseModel
 
 from docs.tables import markdown
 from parc.compiler.variables import DECISIONS, DERIVATIONS
+from parc.dsl import codes
 from parc.dsl.codes import CODES
 from parc.dsl.evaluation.evaluate import plain
 from parc.dsl.expression import MEANINGS, QUANTITIES, VALUES, VARIABLES
 from parc.dsl.schema import CLASSES, LAUNCHES, SettingType, setting_types
 from parc.dsl.units import dimension, in_words
+from parc.dsl.unsupported import ALL, CONDITIONS
 
 #: What a value looks like, by the kind of a setting; numbers name their dimension instead.
 _KINDS = {
@@ -39,6 +41,7 @@ def tables(targets: Mapping[str, type[BaseModel]]) -> dict[str, str]:
         "goal-variables": _variables(),
         "goal-quantities": _quantities(),
         "codes": _codes(),
+        "unsupported": _unsupported(),
     }
 
 
@@ -125,6 +128,13 @@ def _quantities() -> str:
         for name, spelled in QUANTITIES.items()
     ]
     return markdown(("quantity", "value", "meaning"), rows)
+
+
+def _unsupported() -> str:
+    rows = [
+        (each.what, each.code if each != CONDITIONS else codes.SYNTAX, each.instead) for each in ALL
+    ]
+    return markdown(("parc does not plan", "code", "instead"), rows)
 
 
 def _codes() -> str:

@@ -12,8 +12,10 @@ from ..model import Model
 from ..open_settings import MOST, Word, combinations, of_target
 from ..report import Report, already_reported, wrong
 from ..schema import LAUNCHES, setting_types
-from ..syntax.tree import Block, Clause, File, Identifier, Setting, Text
+from ..syntax.tree import Block, Clause, Collection, File, Identifier, Setting, Text
 from ..units import Measure
+from ..unsupported import KINDS_OF_GPUS
+from ..unsupported import of_target as unsupported_target
 from .blocks import Gathered, Located, Values, build, find_definition, gather, read_settings
 from .condition import Context
 from .evaluate import evaluate, plain
@@ -166,6 +168,10 @@ def _gpu(checker: Checker, chosen: Located) -> Gpu | None:
     node = chosen.setting.value
     if isinstance(node, Text):
         node = Identifier(node.value, node.span)
+    several = isinstance(node, Collection) and len(node.items) > 1
+    if several or "+" in node.span.text:
+        message = KINDS_OF_GPUS.message(chosen.setting.span.text)
+        raise wrong(KINDS_OF_GPUS.code, message, node.span, KINDS_OF_GPUS.instead)
     if not isinstance(node, Identifier):
         message = f"`gpu` takes the name of a gpu, found `{node.span.text}`"
         help, fix = _gpu_meant(node.span, chosen.names)
@@ -293,6 +299,8 @@ def targets_of(checker: Checker) -> tuple[TargetSpec, ...]:
 
 def _target(block: Block, identifier: Identifier, checker: Checker) -> list[TargetSpec]:
     name, known = identifier.name, checker.targets
+    if name not in known and (asked := unsupported_target(name)) is not None:
+        raise wrong(asked.code, asked.message(f"target {name}"), identifier.span, asked.instead)
     if name not in known:
         plain = re.sub(r"[^a-z]", "", name.lower())
         longer = {name.lower(): each for each in known if plain.startswith(each)}

@@ -10,9 +10,9 @@ from ..report import Report
 from ..syntax.parser import parse
 from ..syntax.sources import read
 from ..syntax.tree import Block, Collection, File, Identifier, Import, Let, Node, Setting, Text
+from ..unsupported import of_setting
 from . import spellings
 from .other_blocks import moved, of_another
-from .refused_settings import adapter, is_adapter
 from .scope import Scope, resolve_lets
 
 #: Blocks of the language, and those that a file may offer to others.
@@ -99,8 +99,9 @@ class Loader:
                 scope.add_let(statement, self.report)
             case Block(kind) if kind.name in SHARED:
                 scope.add_block(statement, self.report)
-            case Block(kind) if is_adapter(kind.name):
-                self.report.add(codes.ADAPTERS, adapter(kind.name), kind.span)
+            case Block(kind) if kind.name not in BLOCKS and (asked := of_setting(kind.name)):
+                message = asked.message(kind.name)
+                self.report.add(asked.code, message, kind.span, asked.instead)
             case Block(kind) if kind.name not in BLOCKS:
                 near, fix = self._named(kind) or suggested(
                     kind.name, kind.span, BLOCKS, spellings.BLOCKS

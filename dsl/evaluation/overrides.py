@@ -12,6 +12,8 @@ from ..schema import CLASSES, LAUNCHES, SettingType, setting_types
 from ..syntax.parser import parse
 from ..syntax.quoting import unwritable
 from ..syntax.tree import Clause, Identifier, Setting, Text
+from ..unsupported import of_setting
+from ..unsupported import of_target as unsupported_target
 from .fields import SYNTHETIC
 from .goal import CLAUSES, WITHIN_KEY
 from .refused_settings import MOVED, moved
@@ -156,5 +158,9 @@ def _known(key: str, of: type[BaseModel], place: Span) -> SettingType:
 def _unknown(
     name: str, known: Mapping[str, object] | Sequence[str], place: Span, what: str
 ) -> Exception:
+    value = place.source.text.partition("=")[2].strip()
+    asked = of_setting(name, value) if what == "setting" else unsupported_target(name)
+    if asked is not None:
+        return wrong(asked.code, asked.message(place.source.text.strip()), place, asked.instead)
     message = f"unknown {what} `{name}` in `{place.text.strip()}`"
     return wrong(codes.UNKNOWN_NAME, message, place, did_you_mean(name, known))

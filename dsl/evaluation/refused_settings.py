@@ -1,12 +1,12 @@
 """A setting that no block has -> where it stands now, or why it is refused, instead of `unknown`."""
 
-import re
 from collections.abc import Mapping
 
 from .. import codes
 from ..diagnostics import Diagnostic, Fix, Span, replaced
 from ..fixes import removal
 from ..syntax.tree import Setting
+from ..unsupported import of_setting
 
 #: Former settings of `target` blocks, and what says the same now, with the value that was given.
 MOVED: Mapping[str, str] = {
@@ -21,30 +21,21 @@ MOVED: Mapping[str, str] = {
     "log_freq": "log_interval = {}",
     "dataset": "data = {}",
 }
-#: Names of adapters; the ranks of latent attention are sizes of the model.
-_ADAPTERS = re.compile(
-    r"(?!(q|kv)_lora_rank$)(.*_)?(q?lora|dora|peft|adapters?)(_.*)?", re.IGNORECASE
-)
 
-
-def is_adapter(name: str) -> bool:
-    """Whether a setting or block asks for adapters, such as `lora_rank`, `qlora` or `adapter`."""
-    return _ADAPTERS.fullmatch(name) is not None
-
-
-def adapter(name: str) -> str:
-    return f"`{name}` asks for adapters, which parc does not have: it trains all weights"
+#: Blocks with names of their own for other things, such as the `image` of a container.
+_FREE = ("`launch", "`gpu", "`cluster")
 
 
 def refused(setting: Setting, title: str) -> Diagnostic | None:
     """The complaint about a setting that the block `title` does not have; None for any other name."""
     key, value = setting.key.name, setting.value.span.text
-    if is_adapter(key):
-        help = (
-            "leave it out; `train { weights = ... }` starts from a checkpoint and trains all of it"
-        )
+    asked = None if title.startswith(_FREE) else of_setting(key, value)
+    if asked is not None:
         fix = Fix((removal(setting.span),), safe=False)
-        return Diagnostic(codes.ADAPTERS, adapter(key), setting.span, help=help, fix=fix)
+        shown = f"{key} = {value}" if of_setting(key) is None else key
+        return Diagnostic(
+            asked.code, asked.message(shown), setting.span, help=asked.instead, fix=fix
+        )
     if key in MOVED and title.startswith("target"):
         return moved(key, value, title, setting.span)
     return None

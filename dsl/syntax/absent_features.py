@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..evaluation.spellings import JOINS
+from ..unsupported import CONDITIONS
 from .stop import BLOCK, Cure, Stop
 
 #: What a value out of the environment becomes.
@@ -37,13 +38,10 @@ def _alias(stop: Stop) -> Cure:
 def _conditional(stop: Stop) -> Cure:
     """`a ? b : c`, `if a then b` and `b if a else c`."""
     written = r"=[ \t]*if\b|=[^=;{}]*[\w)\"][ \t]+if[ \t]+\w"
-    if stop.found != "?" and not re.search(written, stop.text[stop.line : stop.at + 3]):
+    until = stop.at + (3 if stop.block == "goal" else 4)
+    if stop.found != "?" and not re.search(written, stop.text[stop.line : until]):
         return None
-    help = (
-        "no value has a condition: name all to choose from, `{4, 8}`, or give one with `--set "
-        "BLOCK.SETTING=VALUE`"
-    )
-    return help, None
+    return f"parc has no {CONDITIONS.what}: {CONDITIONS.instead}", None
 
 
 def _loop(stop: Stop) -> Cure:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...dsl.diagnostics import Diagnostic, JobError, Source, did_you_mean
+from ...dsl.diagnostics import Diagnostic, JobError, Source
 from ...dsl.inputs.documents import json_value
 from ...dsl.inputs.files import text_of
 from ...dsl.model import Model
+from ...dsl.unsupported import STATE_SPACE, VISION, Unsupported, of_model, of_setting
 from .codes import NO_CONFIG, NO_FAMILY
 from .config import Config, Unsaid, shown
 from .defaults import defaults
@@ -129,12 +130,16 @@ def _known(config: Config, family: str) -> str:
     if family in FAMILIES:
         return family
     message = f"parc does not know the blocks of `{family}`"
-    near = did_you_mean(family, FAMILIES)
-    help = (
-        near
-        or "say the model yourself: `parc init --model` takes one of std, docs/language.md the rest"
-    )
+    help = "say the model yourself: `parc init --model` takes one of std, docs/language.md the rest"
+    if (asked := _unsupported(config, family)) is not None:
+        message, help = asked.of_model(family), asked.instead
     raise JobError([Diagnostic(NO_FAMILY, message, config.span("model_type"), help=help)])
+
+
+def _unsupported(config: Config, family: str) -> Unsupported | None:
+    """What a model of an unknown family has, by its name or by a key such as `mamba_d_state`."""
+    asked = (of_setting(key) for key, value in config.values.items() if value)
+    return of_model(family) or next((each for each in asked if each in (STATE_SPACE, VISION)), None)
 
 
 def _name_other_parts(whole: Config) -> None:
