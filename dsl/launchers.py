@@ -98,6 +98,9 @@ class Hosts(Waiting):
     """The fields of `launch hosts { ... }`: machines that ssh reaches."""
 
     kind: Literal["hosts"] = "hosts"
+    starter: Annotated[
+        Literal["ssh", "mpirun"], Doc("mpirun: Open MPI starts one process on each host")
+    ] = "ssh"
     hostfile: Annotated[str, Doc("a file with a host a line; HOSTFILE replaces it")] = "hostfile"
     setup: Annotated[tuple[str, ...], Doc("shell lines before the launch")] = ()
 

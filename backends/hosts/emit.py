@@ -34,7 +34,8 @@ def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[st
         "grace_seconds": grace_seconds(plan),
         "setup": [bash.code(line) for line in launch.setup],
     }
-    return {path: render("hosts/start.sh.j2", values)}
+    template = {"ssh": "hosts/start.sh.j2", "mpirun": "hosts/mpirun.sh.j2"}[launch.starter]
+    return {path: render(template, values)}
 
 
 def grace_seconds(plan: Plan) -> int:

@@ -9,7 +9,7 @@ from .emit import grace_seconds
 from .problems import settings
 
 _SHAPE = re.compile(r"readonly NODES=(\d{1,9}) RESTARTS=(\d{1,9})$")
-_GRACE = re.compile(r" {8}sleep (\d{1,9})$")
+_GRACE = re.compile(r" {8}sleep (\d{1,9})(?: &)?$")
 
 
 def read(files: Mapping[str, str]) -> LaunchConfig:
