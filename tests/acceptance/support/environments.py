@@ -32,7 +32,7 @@ OLDER = ("PyYAML==6.0.3", "pydantic==2.14.3", "regex==2026.11.15", "six==1.17.0"
 TRANSFORMERS = "5.23.0"
 #: What torchtitan 0.2 takes float8 from; later ones have other names for float8 experts.
 TORCHAO = "0.16.0"
-SKYPILOT = "0.14.1"
+SKYPILOT, OPEN_MPI = "0.14.1", "5.0.11"
 #: Changes when this file builds environments in another way.
 RECIPE = 1
 
@@ -71,6 +71,7 @@ RECIPES = {
     f"deepspeed-{OLDEST_DEEPSPEED}": Recipe(
         (f"deepspeed=={OLDEST_DEEPSPEED}", f"transformers=={TRANSFORMERS}"), (), ("deepspeed",)
     ),
+    "openmpi": Recipe((f"openmpi=={OPEN_MPI}",)),
     "skypilot": Recipe((f"skypilot=={SKYPILOT}",), (), ("sky",)),
 }
 

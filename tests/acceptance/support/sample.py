@@ -120,6 +120,7 @@ KINDS = {
             "test_ray_nodes.py::test_all_save_when_a_pod_is_about_to_end",
         )
     ),
+    "mpirun: ends": Alike(("test_mpirun_starts.py::test_all_save_when_it_is_stopped[",)),
     "a run of several starts": Alike(
         (
             "test_smoke_deepspeed.py::test_a_killed_run_goes_on_as_if_it_had_not_been[",
