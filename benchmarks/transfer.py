@@ -102,7 +102,7 @@ def as_unseen(path: Path) -> dict[str, list[Sample]]:
     descent, rows, known = Fit(fit.PARAMETERS), fit.timed_rows(path), fit.samples(path)
     if len(known) < 2:
         return {}
-    points = fit.left_out(descent, known, descent.descend(known, descent.priors))
+    points = fit.left_out(descent, known, descent.descend(fit.dense(known), descent.priors))
     found = {}
     for name, point in points.items():
         without = left_out.WITHOUT.get(name, left_out.Without())

@@ -18,10 +18,10 @@ class Familiarity:
 #: five runs of sources that were left out whole lie in the band, every source weighing the same.
 #: (benchmarks/accuracy/left_out.py prints them, and how many runs of a source lie in the band of the others.)
 FAMILIARITIES = {
-    (True, True): Familiarity("a known stack on a known GPU", 0.092),
-    (True, False): Familiarity("a known stack on an unknown GPU", 0.099),
-    (False, True): Familiarity("an unknown stack on a known GPU", 0.169),
-    (False, False): Familiarity("neither the stack nor the GPU is known", 0.180),
+    (True, True): Familiarity("a known stack on a known GPU", 0.121),
+    (True, False): Familiarity("a known stack on an unknown GPU", 0.146),
+    (False, True): Familiarity("an unknown stack on a known GPU", 0.227),
+    (False, False): Familiarity("neither the stack nor the GPU is known", 0.248),
 }
 #: Of a GPU block that states `step_spread`, as `parc calibrate` writes it.
 OWN = "the spread that the GPU's block states"

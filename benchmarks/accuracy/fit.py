@@ -4,7 +4,9 @@
 
 Starts from what others measured of kernels (`prior`), not from the values in use, and lowers a robust loss of
 log(predicted / measured), every source weighing the same, by coordinate descent over whole steps of each
-parameter. The values marked [fit] in dsl/std and the gaps in backends/host.py are where it ends.
+parameter. The values marked [fit] in dsl/std are where it ends; the gaps in backends/host.py, which every GPU
+has, are fitted apart. Efficiencies are fitted to runs without experts: what prices of experts lack would be
+taken up by the GPU on which they ran.
 Then it leaves each source out in turn, fits to the others, and prints the error of the fit beside that of
 the source left out. It changes no file. Fields that a source leaves open are filled once, with the values in
 use. The same file gives the same numbers.
@@ -83,23 +85,37 @@ PARAMETERS = (
     efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 39, 78, 49),
     efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 39, 90, 49),
     efficiency("Blackwell", "fp4_efficiency", SM100, 39, 90, 49),
+)
+#: One number for all, fitted to all runs with the efficiencies in use.
+GAPS = (
     Parameter("every framework gap_seconds", "gap_seconds", tuple(BACKENDS), 0.01e-3, 0, 40, 6),
 )
 
 
-def samples(path: Path, most: int = MOST_ROWS) -> dict[str, list[Sample]]:
+def samples(
+    path: Path, most: int = MOST_ROWS, parameters: Sequence[Parameter] = PARAMETERS
+) -> dict[str, list[Sample]]:
     """Evenly spaced rows of every source that has times, their layouts complete. Raises Unreadable.
 
     Not those with fine recomputation: its price is the operations that it repeats, no measured pair tells
     whether they are all, and an efficiency of products should not take up what is missing.
     """
     chosen = {
-        name: [sample(found[index]) for index in _spaced(len(found), most)]
+        name: [sample(found[index], parameters) for index in _spaced(len(found), most)]
         for name, of_it in timed_rows(path).items()
         if (found := setups([row for row in of_it if row.recompute != "fine"]))
     }
     kept = {name: [each for each in found if each is not None] for name, found in chosen.items()}
     return {name: found for name, found in kept.items() if found}
+
+
+def dense(sources: Sources) -> dict[str, list[Sample]]:
+    """The rows without experts, and the sources that have any."""
+    found = {
+        name: [each for each in of_it if not each.setup.case.model.moe]
+        for name, of_it in sources.items()
+    }
+    return {name: of_it for name, of_it in found.items() if of_it}
 
 
 def timed_rows(path: Path) -> dict[str, list[Row]]:
@@ -131,22 +147,23 @@ def _spaced(count: int, most: int) -> Sequence[int]:
     return [int(place) for place in np.unique(places)]
 
 
-def sample(setup: Setup) -> Sample | None:
+def sample(setup: Setup, parameters: Sequence[Parameter] = PARAMETERS) -> Sample | None:
     """A row with its layout complete; None where it has no price or no time."""
     try:
         complete = replace(setup, layout=predict(setup).layout, open=())
         measured = measured_seconds(setup.case, setup.row)
     except Unusable:
         return None
-    return None if measured is None else sample_of(complete, measured, PARAMETERS)
+    return None if measured is None else sample_of(complete, measured, parameters)
 
 
 def left_out(fit: Fit, sources: Sources, fitted: Point) -> dict[str, Point]:
     """For every source the fit to all others, on the times priced around the fit to all."""
-    tables = fit.priced(sources, fitted)
+    taken = dense(sources)
+    tables = fit.priced(taken, fitted)
     found = {}
-    for name, members in sources.items():
-        told = {number for it in members for number in it.concerned}
+    for name in sources:
+        told = {number for it in taken.get(name, ()) for number in it.concerned}
         start = tuple(
             it.prior if number in told else fitted[number] for number, it in enumerate(PARAMETERS)
         )
@@ -208,8 +225,11 @@ def main(given: Sequence[str] | None = None) -> int:
     if len(sources) < 2:
         print("fit: fewer than two sources with times; nothing could be left out", file=sys.stderr)
         return 1
-    fit = Fit(PARAMETERS)
-    print(report(fit, sources, fit.descend(sources, fit.priors)))
+    fit, gaps = Fit(PARAMETERS), Fit(GAPS)
+    print(report(fit, sources, fit.descend(dense(sources), fit.priors)))
+    (found,) = gaps.descend(samples(asked.data, parameters=GAPS), gaps.priors)
+    (it,) = GAPS
+    print(f"\n{it.label}: in use {it.used:.4g}, fitted {found * it.step:.4g}")
     return 0
 
 

@@ -4,10 +4,11 @@
 
 For each source in turn, entries of the table of stacks that no other source uses are taken away, so that its
 framework falls back to an older entry or to the plain one; facts of kernels that it alone tells (`WITHOUT`)
-go back to what others published; and the efficiencies are fitted to the other sources. Prints its errors
-beside those of the values in use, and how many of its runs lie in their band, whose spread comes from the
-other sources too (`familiar_bands.py`); how true the risk to run out of memory is; and the spreads that all
-sources give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes: 0
+go back to what others published; and the efficiencies are fitted to the other sources. Runs of
+measured_fresh.csv, to which nothing is fitted, are sources left out as they stand. Prints the errors of each
+source beside those of the values in use, and how many of its runs lie in their band, whose spread comes from
+the other sources too (`familiar_bands.py`); how true the risk to run out of memory is; and the spreads that
+all sources give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes: 0
 something was scored, 1 nothing could be left out, 2 the file or the arguments are unusable.
 """
 
@@ -102,14 +103,14 @@ def scores(errors: Floats, of_runs: Floats) -> Report:
     }
 
 
-def report(path: Path) -> Report:
-    """Scores of every source, with the values in use and left out, and the medians over sources. Raises
-    Unreadable."""
+def report(path: Path, fresh: Path | None = None) -> Report:
+    """Scores of every source, with the values in use and left out, and the medians over sources; those of
+    `fresh` are left out as they stand. Raises Unreadable."""
     descent, found = Fit(fit.PARAMETERS), fit.timed_rows(path)
     sources = fit.samples(path)
     if len(sources) < 2:
         return {"by_source": {}}
-    points = fit.left_out(descent, sources, descent.descend(sources, descent.priors))
+    points = fit.left_out(descent, sources, descent.descend(fit.dense(sources), descent.priors))
     used = tuple(parameter.current() for parameter in fit.PARAMETERS)
     unseen, fell_back = {}, {}
     for name in sources:
@@ -121,10 +122,15 @@ def report(path: Path) -> Report:
         others = {kind_of(it.setup) for other in sources if other != name for it in sources[other]}
         unseen[name] = _unseen(descent, samples(apart), points[name], others)
         fell_back[name] = _fell_back(fit.setups(found[name]), stacks)
+    later = fit.timed_rows(fresh) if fresh else {}
+    for name, rows in later.items():
+        if whole := fit.setups(rows):
+            unseen[name] = _untold(descent, samples(whole))
+            fell_back[name] = _fell_back(whole, STACKS)
     of_others = nested(unseen)
     by_source = {}
-    for name in sources:
-        known = samples(fit.setups(found[name]))
+    for name in unseen:
+        known = samples(fit.setups(found.get(name, ())))
         band = np.array([case_of(it.setup.asked).familiarity.step_spread for it in known])
         by_source[name] = {
             "fitted": scores(descent.errors(known, used), band),
@@ -166,10 +172,18 @@ def _unseen(
     return Unseen(tuple(known), descent.errors(found, point), descent.errors(found, strange))
 
 
+def _untold(descent: Fit, found: Sequence[Sample]) -> Unseen:
+    """Runs of a source that nothing was fitted to, as they are priced."""
+    used = tuple(it.current() for it in descent.parameters)
+    strange = strange_point(descent.parameters, descent.priors, used)
+    known = ((it.setup.stack is not PLAIN, it.setup.case.gpu.measured) for it in found)
+    return Unseen(tuple(known), descent.errors(found, used), descent.errors(found, strange))
+
+
 def _fell_back(known: Sequence[Setup], stacks: Sequence[Stack]) -> str:
     """ "known", "older" or "plain": the least that runs of a source find among `stacks`."""
     found = [(setup.stack, stack_of(setup.row, stacks)) for setup in known]
-    if any(entry is PLAIN and was is not PLAIN for was, entry in found):
+    if any(entry is PLAIN for was, entry in found):
         return "plain"
     return "known" if all(was is entry for was, entry in found) else "older"
 
@@ -234,7 +248,8 @@ def main(given: Sequence[str] | None = None) -> int:
     )
     asked = parser.parse_args(given)
     try:
-        document = report(asked.data)
+        own = asked.data.resolve() == accuracy.DATA
+        document = report(asked.data, accuracy.FRESH if own else None)
         if asked.json:
             asked.json.write_text(json.dumps(document, indent=2) + "\n")
     except (Unreadable, OSError) as error:

@@ -11,9 +11,19 @@ import numpy as np
 import pytest
 
 from benchmarks.accuracy import accuracy, fit
-from benchmarks.accuracy.fit_by_descent import Fit, Point, Sample, loss_of, sample_of, seconds_at
+from benchmarks.accuracy.fit_by_descent import (
+    Fit,
+    Parameter,
+    Point,
+    Sample,
+    Sources,
+    loss_of,
+    sample_of,
+    seconds_at,
+)
 from benchmarks.accuracy.setups.prediction import predict
 from benchmarks.accuracy.setups.setup import setup_of
+from parc.dsl import std_gpu
 from tests.support.measured_rows import GOOD, row, write
 
 FIT = Fit(fit.PARAMETERS)
@@ -59,16 +69,53 @@ def test_many_values_of_a_parameter_price_as_each_alone_does() -> None:
     assert found[1] == pytest.approx(alone[0], rel=1e-9) and found[1] != found[0]
 
 
-def test_the_values_in_use_are_where_the_fit_ends() -> None:
-    """One more round from them moves no parameter by more than its rounding."""
-    sources = fit.samples(accuracy.DATA)
-    moved = FIT.settle(FIT.priced(sources, USED), USED)
-    far = [
+def moved(parameters: tuple[Parameter, ...], sources: Sources) -> list[tuple[str, float, float]]:
+    """The parameters that another round takes further than their rounding: label, in use, fitted."""
+    descent, used = Fit(parameters), tuple(it.current() for it in parameters)
+    return [
         (it.label, it.used, value * it.step)
-        for it, value in zip(fit.PARAMETERS, moved, strict=True)
+        for it, value in zip(
+            parameters, descent.settle(descent.priced(sources, used), used), strict=True
+        )
         if abs(value - it.used / it.step) > fit.TOLERANCE
     ]
+
+
+def test_runs_with_experts_tell_nothing_of_a_gpu() -> None:
+    plain = sample_of(setup_of(row()), 1.0, fit.PARAMETERS)
+    experts = sample_of(
+        setup_of(row(model="Mixtral-8x7B", experts="8", topk="2", moe_ffn_hidden="14336")),
+        1.0,
+        fit.PARAMETERS,
+    )
+    assert fit.dense({"one": [plain, experts], "two": [experts]}) == {"one": [plain]}
+
+
+def test_the_values_in_use_are_where_the_fit_ends() -> None:
+    """One more round from them moves no parameter by more than its rounding."""
+    far = [
+        *moved(fit.PARAMETERS, fit.dense(fit.samples(accuracy.DATA))),
+        *moved(fit.GAPS, fit.samples(accuracy.DATA, parameters=fit.GAPS)),
+    ]
     assert not far, f"label, in use, fitted: {far}; run benchmarks/accuracy/fit.py"
+
+
+#: Chips of one architecture, the later one last.
+SIBLINGS = (
+    ("a100_40", "a100_80"), ("h100_sxm", "h200"), ("b200", "gb200"), ("b200", "b300"),
+    ("gb200", "gb300"), ("mi300x", "mi325x"), ("mi350x", "mi355x"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("older", "later"), SIBLINGS)
+def test_a_later_chip_of_one_architecture_multiplies_no_slower(older: str, later: str) -> None:
+    for field in ("bf16", "fp8", "fp4"):
+        efficiency = {"bf16": "matmul_efficiency"}.get(field, f"{field}_efficiency")
+        rates = [
+            (getattr(gpu, field) or 0.0) * (getattr(gpu, efficiency) or 0.0)
+            for gpu in (std_gpu(older), std_gpu(later))
+        ]
+        assert rates[1] >= rates[0], field
 
 
 def test_values_in_use_lie_within_their_bounds() -> None:

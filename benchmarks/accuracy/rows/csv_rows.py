@@ -93,6 +93,11 @@ class Row:
     machine: str
     mem_counts: str
     mem_unit: str
+    etp: int | None
+    dispatcher: str
+    ep_overlap: int | None
+    moment_dtype: str
+    fused_ce: str
 
     @property
     def timed(self) -> bool:
@@ -101,7 +106,7 @@ class Row:
 
 #: Columns of what is on (1) or off (0).
 SWITCHES = ("gated_mlp", "sp", "oom", "tp_overlap", "dp_overlap", "cuda_graph", "compile",
-            "launch_blocking", "token_drop")  # fmt: skip
+            "launch_blocking", "token_drop", "ep_overlap")  # fmt: skip
 MAY_BE_ZERO = {*SWITCHES, "experts", "topk", "zero_stage", "offload", "dense_layers", "mtp_layers"}
 #: The most that a field can say: the language knows no larger cluster, ZeRO has four stages, offload is of
 #: nothing, of the optimizer (1) or of parameters too (2).
@@ -139,7 +144,7 @@ READ: Mapping[str, Callable[[str, str], Any]] = {
 #: Columns of which a word may be written in capitals.
 WORDS = {"recompute", "precision", "attention", "flops_convention", "framework", "gpu_part",
          "attention_kernel", "norm_kernel", "grad_dtype", "fp8_recipe", "optimizer", "cluster", "mem_counts",
-         "mem_unit"}  # fmt: skip
+         "mem_unit", "dispatcher", "moment_dtype", "fused_ce"}  # fmt: skip
 #: Columns without which a file is no table of measured runs; others may be missing and count as open.
 NEEDED = ("source", "model", "gpu", "gpus", "tp", "pp", "seq_len", "gbs")
 

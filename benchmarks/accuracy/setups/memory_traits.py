@@ -3,11 +3,13 @@ says."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from benchmarks.accuracy.rows.csv_rows import Row
+from benchmarks.accuracy.rows.csv_rows import Row, Unusable
+from parc.backends.megatron.moments import REMAINDERS
 from parc.compiler.traits import StateBytes
 from parc.dsl.job import Job
 
@@ -180,6 +182,31 @@ PIPELINE: Traits = (
 
 #: Megatron-LM of 2021 keeps the outputs of its stages.
 OF_2021: Traits = (("state", megatron_2021), *PIPELINE[:1], *OLD_LOGITS)
+
+
+State = Callable[[Job, int], StateBytes]
+
+
+def with_moments(row: Row, traits: Traits, own: State) -> Traits:
+    """Traits with Adam's moments in 16 bits where a row says so; `own` is the target's state."""
+    if not row.moment_dtype or row.moment_dtype == "fp32":
+        return traits
+    if row.moment_dtype != "bf16":
+        raise Unusable(f"unknown moment_dtype `{row.moment_dtype}`")
+    remainders = row.framework.startswith("megatron") and row.precision in REMAINDERS
+    return (*traits, ("state", _narrowed(dict(traits).get("state", own), remainders)))
+
+
+@cache
+def _narrowed(state: State, remainders: bool) -> State:
+    """Two moments of 2 bytes instead of 4; with `remainders` main weights keep their lower half alone, as
+    Megatron-LM's precision-aware optimizer has them."""
+
+    def narrowed(job: Job, zero: int) -> StateBytes:
+        found = state(job, zero)
+        return replace(found, optimizer=found.optimizer - (6.0 if remainders else 4.0))
+
+    return narrowed
 
 
 def of_the_target(row: Row) -> Traits:

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.accuracy.rows import gpu_names
 from benchmarks.accuracy.rows.csv_rows import Row, Unusable
-from benchmarks.accuracy.setups import stated_facts
+from benchmarks.accuracy.setups import memory_traits, stated_facts
 from benchmarks.accuracy.setups.model import checked, model_of
 from benchmarks.accuracy.setups.stacks import STACKS, Stack, stack_of
 from parc.backends import BACKENDS
@@ -174,6 +174,7 @@ def setup_of(row: Row, stacks: Sequence[Stack] = STACKS) -> Setup:
     batch = -(-stated // step) * step
     train = train_of(row, stack, kernel, batch)
     traits = stated_facts.traits_of(row, stack, kernel, gpu)
+    traits = memory_traits.with_moments(row, traits, BACKENDS[target].target.traits.memory.state)
     asked = Asked(model, cluster, train, target, traits)
     case = case_of(asked)
     layout, unset = _layout(row, stack, case, mesh)
@@ -218,7 +219,7 @@ def _layout(
         "micro_batch": row.mbs,
         "vpp": 1 if mesh["pp"] == 1 else row.vpp,
         "ep": row.ep or (None if case.model.moe else 1),
-        "etp": 1 if stack.whole_experts or not case.model.moe else mesh["tp"],
+        "etp": _experts_tp(row, stack, case.model, mesh),
         "recompute": recompute,
         "recompute_layers": layers,
         "offload": row.offload or 0,
@@ -230,6 +231,16 @@ def _layout(
     layout = {name: value for name, value in stated.items() if value is not None}
     unset = tuple(name for name, value in stated.items() if value is None)
     return layout, unset
+
+
+def _experts_tp(row: Row, stack: Stack, model: Model, mesh: Mapping[str, int]) -> int:
+    """Ways in which tp divides each expert: the row's, else the framework's habit."""
+    if not model.moe:
+        return 1
+    etp = row.etp or (1 if stack.whole_experts else mesh["tp"])
+    if (mesh["tp"] * mesh["cp"] * mesh["dp"]) % (etp * (row.ep or 1)):
+        raise Unusable("impossible layout: etp * ep does not divide tp * cp * dp")
+    return etp
 
 
 def _recompute(row: Row, stack: Stack, model: Model) -> tuple[int | None, int | None]:

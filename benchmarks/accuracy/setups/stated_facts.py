@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from benchmarks.accuracy.rows.csv_rows import Row, Unusable
 from benchmarks.accuracy.setups.memory_traits import Traits
 from benchmarks.accuracy.setups.recipes import GRAPHED, recipe_of
-from benchmarks.accuracy.setups.stacks import Stack, month_of
+from benchmarks.accuracy.setups.stacks import ONE_LOSS, Stack, month_of
 from parc.backends.pytorch_kernels import EAGER_NORM_BYTES, EAGER_NORM_KEPT
 from parc.compiler.time.attention_kernels import PACE, ROWWISE, runs_on
 from parc.dsl.hardware import Gpu
@@ -36,6 +36,15 @@ PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 FP8_RECIPES = {"delayed": "fp8", "tensorwise": "fp8", "rowwise": "fp8", "mxfp8": "mxfp8"}
 GRADIENTS = ("fp32", "bf16", "fp16")
 OPTIMIZERS = ("adam", "adam8bit")
+#: Dispatchers of Megatron-Core (moe_token_dispatcher_type, moe_flex_dispatcher_backend) and what they send.
+DISPATCHERS = {"alltoall": "copies", "deepep": "tokens", "hybridep": "tokens"}
+#: Fused losses: Megatron-LM's two, which keep logits, and products of the head in chunks, of which none stays
+#: (Liger's fused linear cross-entropy).
+FUSED_LOSSES: dict[str, Traits] = {
+    "native": (),
+    "te": ONE_LOSS,
+    "linear": (("logit_bytes", 0.0), ("local_logit_bytes", 0.0)),
+}
 
 
 def attention_kernel(row: Row, stack: Stack) -> str:
@@ -127,6 +136,12 @@ def _stated(row: Row, stack: Stack) -> Iterator[tuple[str, object]]:
         yield "reduce_bytes", 2.0
     if row.fp8_recipe == "rowwise":
         yield "fp8_pace", ROWWISE
+    if row.dispatcher:
+        yield "dispatch", DISPATCHERS[_known("dispatcher", row.dispatcher, DISPATCHERS)]
+    if row.ep_overlap is not None:
+        yield "expert_exchange", bool(row.ep_overlap)
+    if row.fused_ce:
+        yield from FUSED_LOSSES[_known("fused_ce", row.fused_ce, FUSED_LOSSES)]
     if row.launch_blocking:
         yield "blocking", True
     if row.cuda_graph:
