@@ -31,7 +31,7 @@ from benchmarks.gpu.steps import (
 )
 from tests.support.paths import ROOT
 
-DATA = ROOT / "benchmarks" / "data" / "measured_public.csv"
+DATA = ROOT / "benchmarks" / "data" / "measured_fresh.csv"
 
 
 def step_of(program: str, recompute: str = "none") -> Step:

@@ -26,6 +26,7 @@ def test_tables_are_up_to_date(update: bool) -> None:
     assert set(shown(document)) == {
         *tables,
         "accuracy",
+        "fresh",
         "ranking",
         "risk",
         "left_out",
