@@ -21,7 +21,7 @@ FAMILIARITIES = {
     (True, True): Familiarity("a known stack on a known GPU", 0.121),
     (True, False): Familiarity("a known stack on an unknown GPU", 0.146),
     (False, True): Familiarity("an unknown stack on a known GPU", 0.227),
-    (False, False): Familiarity("neither the stack nor the GPU is known", 0.248),
+    (False, False): Familiarity("neither the stack nor the GPU is known", 0.242),
 }
 #: Of a GPU block that states `step_spread`, as `parc calibrate` writes it.
 OWN = "the spread that the GPU's block states"

@@ -13,7 +13,7 @@ HOME = {
     "h100_sxm": "dgx_h100", "h100_pcie": "dgx_h100",
     "h200": "dgx_h200", "h800": "h800_pod", "b200": "dgx_b200", "b300": "dgx_b300", "gb200": "gb200_nvl72",
     "gb300": "gb300_nvl72", "mi300x": "mi300x_node", "mi325x": "mi300x_node",
-    "mi350x": "mi300x_node", "mi355x": "mi300x_node",
+    "mi350x": "mi300x_node", "mi355x": "mi300x_node", "rtx4090": "cloud_l40s", "rtx_a6000": "cloud_l40s",
 }  # fmt: skip
 #: Names of GPUs in the column `gpu`; of two for one GPU the later is preferred.
 GPUS = {
@@ -22,7 +22,7 @@ GPUS = {
     "GH200": "gh200", "H20": "h20", "H100": "h100_sxm", "H100-SXM": "h100_sxm",
     "H100-PCIE": "h100_pcie", "H200": "h200", "H800": "h800", "B200": "b200", "B300": "b300",
     "GB200": "gb200", "GB300": "gb300", "MI300X": "mi300x", "MI325X": "mi325x", "MI350X": "mi350x",
-    "MI355X": "mi355x",
+    "MI355X": "mi355x", "RTX4090": "rtx4090", "RTX-A6000": "rtx_a6000",
 }  # fmt: skip
 #: What else a name may say of a GPU that comes with one memory, a superchip's host memory among it; and words
 #: that tell no two apart.
