@@ -39,7 +39,8 @@ def page() -> str:
     parts.append(_section("Decisions", text, found.pop("goal-variables")))
     text = "What conditions and objectives may measure."
     parts.append(_section("Quantities", text, found.pop("goal-quantities")))
-    del found["codes"]  # has pages of its own
+    for name in ("codes", "unsupported"):  # of no settings
+        del found[name]
     if found:
         raise KeyError(f"no section for {sorted(found)}")
     return "\n".join(parts).replace("](#", "](../language.md#")
