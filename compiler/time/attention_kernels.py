@@ -11,10 +11,10 @@ PACE: Mapping[str, Mapping[str, float]] = {
     # llm-foundry's own runs of 1,024 to 65,536 tokens, which differ in little but attention.
     "triton": {"sm80": 0.56, "sm86": 0.56, "sm89": 0.56, "sm90": 0.32},
     # Shah et al. 2024, arXiv 2407.08608: at most 35 % of peak on H100. torchtitan's runs there tell 0.28. Its
-    # products are Ampere's instructions: heads of 64 at 16,384 tokens, forward and backward, run at 346 TFLOP/s
-    # on B200 (github.com/Dao-AILab/flash-attention/issues/1589) and at 302 on H100 (pull/2688), so those of 128
-    # at 1.15 of H100's 300. sm120 has neither Hopper's nor Blackwell's products of matrices, and runs the
-    # kernels of Ampere.
+    # products are Ampere's instructions: heads of 64 at 16,384 tokens, forward and backward, run at 346
+    # TFLOP/s on B200 (github.com/Dao-AILab/flash-attention/issues/1589) and at 302 on H100 (pull/2688), so
+    # those of 128 at 1.15 of H100's 300. sm120 has neither Hopper's nor Blackwell's products of matrices, and
+    # runs the kernels of Ampere.
     "fa2": {"sm80": 1.0, "sm86": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.18, "sm103": 0.18,
             "sm120": 1.0, "gfx942": 1.0, "gfx950": 1.0},
     # PyTorch chooses FlashAttention-2, or its memory-efficient kernel on Volta.
