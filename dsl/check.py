@@ -2,10 +2,11 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Sequence
 
 from . import codes
-from .diagnostics import Diagnostic, JobError, Note, Source, Span, did_you_mean, replaced
+from .diagnostics import Diagnostic, Fix, JobError, Note, Source, Span, did_you_mean, replaced
 from .evaluation.assemble import Checker, goal_of, launch_of, parts_of, read_gpus, targets_of
 from .evaluation.consistency import CHECKS
 from .evaluation.imports import BLOCKS, Loader
@@ -29,6 +30,9 @@ _CONSEQUENCES = {
     codes.AMBIGUOUS,
     codes.LENGTH,
 }
+
+#: What a text lacks.
+_LACKS = {codes.MISSING_SETTING, codes.MISSING_BLOCK, codes.LENGTH}
 
 
 def load(
@@ -132,17 +136,36 @@ def _name(path: str) -> str:
 def _without_consequences(
     diagnostics: list[Diagnostic], broken: bool, source: Source
 ) -> list[Diagnostic]:
-    """Each complaint once, in the order of the text, without what a syntax error may have caused."""
+    """Each complaint once, in the order of the text, of each file those about what it lacks last: a setting that
+    is not known may be the one. Without what a syntax error, or a setting that a cure brings, may have caused.
+    """
     if broken:
         diagnostics = [d for d in diagnostics if d.code not in _CONSEQUENCES] or diagnostics
+    brought = {key for each in diagnostics if each.fix for key in _written(each.fix)}
+    diagnostics = [each for each in diagnostics if not _brings(brought, each)]
 
-    def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
-        span = diagnostic.span
+    def place(diagnostic: Diagnostic) -> tuple[bool, str, bool, int]:
+        span, lacks = diagnostic.span, diagnostic.code in _LACKS
         if span is None:
-            return (True, "~", 0)
-        return (span.source is not source, span.source.name, span.start)
+            return (True, "~", lacks, 0)
+        return (span.source is not source, span.source.name, lacks, span.start)
 
     return sorted(dict.fromkeys(diagnostics), key=place)
+
+
+def _written(fix: Fix) -> list[str]:
+    """The settings that a cure writes."""
+    return [
+        key for edit in fix.edits for key in re.findall(r"(?<!\w)(\w++)[ \t]*+=(?!=)", edit.text)
+    ]
+
+
+def _brings(brought: set[str], diagnostic: Diagnostic) -> bool:
+    """Whether cures of other complaints bring all that a block is said to lack."""
+    if diagnostic.code != codes.MISSING_SETTING:
+        return False
+    lacking = re.findall(r"`(\w+)`", diagnostic.message.partition(" lacks ")[2])
+    return bool(lacking) and brought.issuperset(lacking)
 
 
 def _digest(texts: list[bytes], overrides: Sequence[str]) -> str:

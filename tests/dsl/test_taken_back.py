@@ -75,3 +75,28 @@ def test_a_misspelt_setting_is_not_missing_as_well() -> None:
         loads(f"model from std.llama3_8b {{ }}\n{POD}\ntrain {{ seq_lenn = 8; global_batch = 8 }}\n"
               "target alpha { }", targets=TARGETS)  # fmt: skip
     assert [each.code for each in caught.value.diagnostics] == ["PAR011"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # a setting without a cure may be one of those that are missing
+        ("model { layers = 2; hidden_dims = 64 }", ["PAR011", "PAR017"]),
+        ("model { layers = 2; mamba_heads = 64 }", ["PAR195", "PAR017"]),
+        ("train { seq_len = 8; global_batch = 8; num_train_epochs = 3 }", ["PAR011", "PAR036"]),
+        # one that a cure brings from another block is not missing
+        (
+            "train { global_batch = 8; steps = 10 }\nlaunch slurm { time = 1 h; seq_len = 8 }",
+            ["PAR011"],
+        ),
+    ],
+)
+def test_what_is_not_known_is_told_before_what_is_missing(text: str, said: list[str]) -> None:
+    others = {
+        "model": "model from std.llama3_8b { }",
+        "train": "train { seq_len = 8; global_batch = 8; steps = 10 }",
+    }
+    blocks = [text, *(each for kind, each in others.items() if kind != text.split()[0]), POD]
+    with pytest.raises(JobError) as caught:
+        loads("\n".join([*blocks, "target alpha { }"]), targets=TARGETS)
+    assert [each.code for each in caught.value.diagnostics] == said
