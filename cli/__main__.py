@@ -79,13 +79,16 @@ def _refuse_unknown(word: str) -> None:
     from parc.codes import USAGE
     from parc.commands import words
     from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+    from parc.foreign_words import COMMANDS
 
     if word in words() or word.startswith("-"):
         return
     message = f"there is no command `{word}`"
     if word.endswith(".par"):
         raise JobError([Diagnostic(USAGE, message, help=f"`parc plan {word}`")])
-    help = did_you_mean(word, words()) or "`parc --help` lists the commands"
+    line = COMMANDS.get(word.lower())
+    help = f"`{line}`" if line else did_you_mean(word, words())
+    help = help or "`parc --help` lists the commands"
     raise JobError([Diagnostic(USAGE, message, help=help)])
 
 
@@ -161,7 +164,11 @@ def _run(argv: Sequence[str]) -> int:
     with tolerant_streams():
         try:
             _refuse_unknown(own[0])
-            arguments = parser(own[0]).parse_args(own)
+            arguments, rest = parser(own[0]).parse_known_args(own)
+            if rest:
+                from parc.foreign_words import unknown_argument
+
+                raise JobError([unknown_argument(own[0], rest)])
             arguments.script = script
             code = int(arguments.run(arguments))
             sys.stdout.flush()

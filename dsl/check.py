@@ -136,8 +136,8 @@ def _name(path: str) -> str:
 def _without_consequences(
     diagnostics: list[Diagnostic], broken: bool, source: Source
 ) -> list[Diagnostic]:
-    """Each complaint once, in the order of the text, of each file those about what it lacks last: a setting that
-    is not known may be the one. Without what a syntax error, or a setting that a cure brings, may have caused.
+    """Each complaint once, in the order of the text, those about what a file lacks last: a setting that is
+    unknown may be meant. Without what a syntax error, or a setting that a cure brings, may have caused.
     """
     if broken:
         diagnostics = [d for d in diagnostics if d.code not in _CONSEQUENCES] or diagnostics

@@ -21,6 +21,7 @@ def arguments(parser: ArgumentParser) -> None:
     model = parser.add_mutually_exclusive_group()
     named = "such as Qwen/Qwen3-8B: a model of `parc std`, or of Hugging Face's cache"
     model.add_argument("--model", metavar="NAME", help=named)
+    add("named", nargs="?", metavar="MODEL", help="the same as --model")
     hub = "a config.json of Hugging Face, or the folder that holds it"
     model.add_argument("--hf", metavar="PATH", help=hub)
     where = parser.add_mutually_exclusive_group()

@@ -59,6 +59,8 @@ def _named(entries: list[StdEntry], name: str) -> tuple[list[StdEntry], bool]:
         return found, True
     if found := [entry for entry in entries if any(wanted in each for each in names[entry.name])]:
         return found, False
+    if (kind := KINDS.get(name.lower())) is not None:
+        return [entry for entry in entries if entry.kind == kind], False
     known = [entry.name for entry in entries]
     message = f"the standard library has no `{name}`"
     help_text = did_you_mean(name, known) or "`parc std` lists it"

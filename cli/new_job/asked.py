@@ -46,8 +46,8 @@ def _gpus_or_none(named: str) -> ChosenGpus | None:
 def _model(arguments: Namespace, terminal: Terminal | None) -> ChosenModel:
     if arguments.hf:
         return model_of_path(arguments.hf)
-    if arguments.model:
-        return model_of_name(arguments.model)
+    if arguments.model or arguments.named:
+        return model_of_name(arguments.model or arguments.named)
     if terminal is None:
         message = "no model is named"
         help = "--model with a name, for example Qwen/Qwen3-8B, or --hf with a config.json or its folder"

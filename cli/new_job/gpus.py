@@ -11,7 +11,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.dsl.hardware import Cluster
 from parc.dsl.library import STD, std_entries
 from parc.dsl.standard import std_cluster
-from parc.dsl.unsupported import KINDS_OF_GPUS
+from parc.dsl.unsupported import ACCELERATORS, KINDS_OF_GPUS
 from parc.lint.std_cluster import cluster_named
 
 from .. import codes
@@ -169,6 +169,8 @@ def _gpu(named: str) -> str:
     if not fitting:
         node = STD.find("cluster", named)
         alike = (name for name in known if not _other_card(said, name))
+        if re.match(r"tpu|trn|trainium|gaudi|inferentia", said):
+            raise _refused(ACCELERATORS.message(named), ACCELERATORS.instead)
         own = f"`parc std --gpus` lists its GPUs, and {_GUIDE} describes another"
         help = did_you_mean(said, alike) or own
         if node is not None and node.block.name is not None:

@@ -102,16 +102,23 @@ def _unknown(named: str) -> Diagnostic:
         fetch = f"hf download {named} {CONFIG} --local-dir {folder}"
         help = f"fetch its {CONFIG}: `{fetch} && parc init --hf {folder}`"
         return Diagnostic(codes.NO_STD_ENTRY, message, help=help)
-    version = _digits(named)[:1]
-    near = [
-        each for each in STD.near("model", _TUNED.sub("", named)) if _digits(each)[:1] == version
+    near = [each for each in STD.near("model", _TUNED.sub("", named)) if _alike(each, named)]
+    near = near or [
+        each.name for each in std_entries() if each.kind == "model" and _alike(each.name, named)
     ]
-    help = "`parc std --models` lists the library; --hf takes a folder with a config.json"
+    help = (
+        f"`parc std --models` lists the library; another one is fetched: `hf download ORG/{named} {CONFIG} "
+        f"--local-dir {named} && parc init --hf {named}`"
+    )
     if near:
         help = f"did you mean {' or '.join(f'`{each}`' for each in near[:3])}?"
     return Diagnostic(codes.NO_STD_ENTRY, f"no model is called `{named}`", help=help)
 
 
-def _digits(name: str) -> str:
-    """The digits of a name, of which the first is the model's version."""
-    return re.sub(r"[^0-9]", "", name)
+def _alike(name: str, named: str) -> bool:
+    """Whether an entry may be meant: of the same family, and of the version and size that are said of it."""
+    family, said = (re.split(r"[^a-z]", each.lower(), maxsplit=1)[0] for each in (name, named))
+    if family[:3] != said[:3] or not said:
+        return False
+    numbers = [re.findall(r"\d+", each) for each in (name, _TUNED.sub("", named))]
+    return set(numbers[1]) <= set(numbers[0])

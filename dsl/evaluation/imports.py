@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from .. import codes
 from ..diagnostics import Diagnostic, Fix, Source, replaced, suggested
+from ..fixes import removal, required
 from ..report import Report
 from ..syntax.parser import parse
 from ..syntax.sources import read
@@ -55,6 +56,10 @@ def _meant(setting: Setting) -> tuple[str, Fix | None]:
         return f"`{key}` is a block: `{key} {{ ... }}`", None
     if dot:
         return "the name of a constant has no dot", None
+    if (decision := spellings.DECISIONS.get(key.lower())) is not None:
+        condition = f"{decision} == {value.span.text}"
+        help = f"the search decides it; to fix it, `goal {{ require {condition} }}`"
+        return help, Fix((removal(span), required(condition, span.source)))
     constant = f"let {key} = {value.span.text}"
     return of_another(setting) or (f"a constant is `{constant}`", replaced(span, constant))
 

@@ -39,6 +39,10 @@ SETTINGS = {
     "eval_every": "eval_interval", "eval_steps": "eval_interval", "log_every": "log_interval",
     "logging_steps": "log_interval",
     "infiniband": "network", "network_bandwidth": "network", "wandb_project": "wandb",
+    "devices": "gpus_per_node", "num_gpus_per_machine": "gpus_per_node", "sequence_len": "seq_len",
+    "cutoff_len": "seq_len", "max_norm": "clip_grad", "num_active_experts": "topk",
+    "num_kv_heads": "kv_heads", "training_steps": "steps", "total_train_batch_size": "global_batch",
+    "lr_scheduler_warmup_steps": "warmup", "dataset_name": "data", "dataset_path": "data",
     "hosts": "nodes", "machines": "nodes", "servers": "nodes", "node_count": "nodes", "count": "nodes",
     "nvlink_bandwidth": "nvlink", "nvlink_bw": "nvlink", "memory_bw": "memory_bandwidth",
     "gpu_memory": "memory", "vram": "memory", "memory_per_gpu": "memory", "gpu_mem": "memory",
@@ -68,7 +72,11 @@ DECISIONS = {
     "gradient_checkpointing": "recompute", "activation_recomputation": "recompute", "remat": "recompute",
     "activation_checkpoint": "recompute", "recomputation": "recompute", "fsdp": "zero", "sharding": "zero",
     "zero_optimization": "zero", "num_microbatches": "microbatches", "grad_accum": "microbatches",
-    "stage": "zero", "fsdp_mode": "zero",
+    "stage": "zero", "fsdp_mode": "zero", "accumulate_grad_batches": "microbatches", "ep_size": "ep",
+    "cp_size": "cp",
+    "data_parallel_shard_degree": "dp_shard", "data_parallel_replicate_degree": "dp_replicate",
+    "expert_tensor_parallel_size": "etp", "virtual_pipeline_model_parallel_size": "vpp",
+    "sharding_strategy": "zero", "use_distributed_optimizer": "zero", "selective_ac_option": "recompute",
 }  # fmt: skip
 
 #: Quantities of a goal.
@@ -98,7 +106,7 @@ WORDS = {
     "rms_norm": "rmsnorm", "layer_norm": "layernorm", "flash_attention": "flash", "flash_attn": "flash",
     "use_flash_attention": "flash", "use_flash_attn": "flash",
     "swiglu": "silu", "swish": "silu", "geglu": "gelu", "cosine_annealing": "cosine",
-    "bf16_mixed": "bf16", "16_mixed": "fp16", "16": "fp16", "8": "fp8", "adamw_torch": "adam",
+    "bf16_mixed": "bf16", "16_mixed": "fp16", "amp": "bf16", "16": "fp16", "8": "fp8", "adamw_torch": "adam",
     "adamw_torch_fused": "adam", "adamw_8bit": "adam8bit", "adamw_bnb_8bit": "adam8bit",
     "paged_adamw_8bit": "adam8bit", "sdpa": "flash", "flash_attention_2": "flash", "eager": "unfused",
     "cosine_with_min_lr": "cosine", "constant_with_warmup": "constant", "warmup_stable_decay": "wsd",
@@ -114,6 +122,14 @@ CHOSEN = {
     "off": "none",
     "no": "none",
 }
+
+#: Values of decisions, or of settings that say them, in frameworks' words -> the same here.
+DECIDED = {
+    "recompute": {"true": "full", "false": "none", "op": "selective", "block": "full", "uniform": "full"},
+    "use_distributed_optimizer": {"true": "1", "false": "0"},
+    "zero": {"true": "3", "false": "0", "full_shard": "3", "shard_grad_op": "2", "no_shard": "0",
+             "hybrid_shard": "3", "auto": "3"},
+}  # fmt: skip
 
 #: What other languages write for `none`.
 NOTHING = ("none", "null", "nil", "undefined")

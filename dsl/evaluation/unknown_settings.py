@@ -10,11 +10,12 @@ from ..diagnostics import Diagnostic, Edit, Fix, Span, replaced, suggested
 from ..expression import VARIABLES
 from ..fixes import removal, required
 from ..schema import SettingType
-from ..syntax.tree import Collection, Identifier, Map, Number, Setting
+from ..syntax.tree import Collection, Identifier, Map, Number, Setting, Text
+from ..unsupported import KINDS_OF_GPUS
 from .other_blocks import of_another
 from .other_launchers import of_other_launcher
 from .refused_settings import refused
-from .spellings import DECISIONS, GPUS, LENGTHS, SETTINGS, TRUTHS, WORDS
+from .spellings import DECIDED, DECISIONS, GPUS, LENGTHS, SETTINGS, TRUTHS, WORDS
 
 #: Help and cure; None from who does not know the setting.
 Cure = tuple[str | None, Fix | None] | None
@@ -58,7 +59,9 @@ def _decision(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     name = key if key in VARIABLES else DECISIONS.get(key)
     if name is None or name in _ELSEWHERE:
         return None
-    condition = f"{name} == {setting.value.span.text}"
+    said = setting.value.span.text
+    value = DECIDED.get(key, DECIDED.get(name, {})).get(said.strip('"').lower(), said)
+    condition = f"{name} == {value}"
     edits = removal(setting.span), required(condition, setting.span.source)
     return f"the search decides it; to fix it, `goal {{ require {condition} }}`", Fix(edits)
 
@@ -80,6 +83,26 @@ def _length(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     return f"a run has `tokens` or `steps`; to bound it, `goal {{ require days <= {text} }}`", None
 
 
+def _checkpoint(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
+    """A model by the name of its checkpoint, in a block that has a base instead."""
+    if setting.key.name not in (
+        "model_name_or_path",
+        "model_name",
+        "pretrained_model_name_or_path",
+        "hf_path",
+    ):
+        return None
+    return f"the block takes it after `from`: `model from {setting.value.span.text} {{}}`", None
+
+
+def _framework(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
+    """`deepspeed = "ds_config.json"`, as the Trainer of Hugging Face has it."""
+    if setting.key.name != "deepspeed":
+        return None
+    fix = Fix((removal(setting.span),), safe=False)
+    return "a target block asks for it, and parc writes its config: `target deepspeed {}`", fix
+
+
 def _environment(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     """An environment of Python is activated by a line of the script."""
     if setting.key.name.lower() not in ("conda", "conda_env", "venv", "virtualenv", "activate"):
@@ -98,8 +121,13 @@ def _gpus(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     """A number of GPUs is one of nodes, where it is a multiple of those of a node."""
     if setting.key.name not in GPUS or "gpus_per_node" not in beside:
         return None
+    if re.search(r"[,+&]", setting.value.span.text):
+        return f"parc has no {KINDS_OF_GPUS.what}: {KINDS_OF_GPUS.instead}", None
     counts = (setting.value, beside["gpus_per_node"].value)
-    numbers = [_COUNT.fullmatch(n.text if isinstance(n, Number) else "") for n in counts]
+    numbers = [
+        _COUNT.fullmatch(n.span.text.strip('"') if isinstance(n, Number | Text) else "")
+        for n in counts
+    ]
     total, per_node = (int(number[1]) if number else 0 for number in numbers)
     kind = numbers[0][2] if numbers[0] else None
     own = "nodes" in beside and beside["nodes"].span.source is setting.span.source
@@ -174,6 +202,8 @@ _CURES: tuple[Callable[[Setting, Mapping[str, Setting]], Cure], ...] = (
     _decision,
     _epochs,
     _length,
+    _checkpoint,
+    _framework,
     _environment,
     _betas,
     _share_of_steps,

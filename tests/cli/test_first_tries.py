@@ -1,0 +1,167 @@
+"""First tries of people from other tools: each works, or prints a line that works when it is typed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from parc.backends import OPTIONS
+from parc.dsl import JobError, Source, loads
+from parc.dsl.fixes import applied
+from tests.support.command_line import Parc
+
+PLAIN = {
+    "model": "",
+    "cluster": "nodes = 2",
+    "train": "seq_len = 8192; global_batch = 512; steps = 1000",
+    "target megatron": "",
+}
+#: Where a line is from -> the block that it was put into, the line, and what a cure makes of the job.
+SETTINGS = {
+    "habit: HF Trainer, learning rate": ("train", "lr = 3e-4", "learning_rate = 3e-4"),
+    "habit: HF Trainer, bf16": ("train", "bf16 = true", "precision = bf16"),
+    "habit: HF Trainer, fp16": ("train", "fp16 = true", "precision = fp16"),
+    "habit: HF Trainer, accumulation": (
+        "train",
+        "gradient_accumulation_steps = 8",
+        "microbatches == 8",
+    ),
+    "habit: HF Trainer, recomputation": (
+        "train",
+        "gradient_checkpointing = true",
+        "recompute == full",
+    ),
+    "habit: HF Trainer, DeepSpeed": ("train", 'deepspeed = "ds_config.json"', ""),
+    "habit: HF Trainer, optimizer": ("train", "optim = adamw_torch", "optimizer = adam"),
+    "habit: vLLM, tensor parallelism": ("target megatron", "tensor_parallel = 4", "tp == 4"),
+    "habit: SGLang, tensor parallelism": ("target megatron", "tp_size = 4", "tp == 4"),
+    "habit: torchrun, nodes": ("cluster", "num_nodes = 2", "nodes = 2"),
+    "habit: torchrun, processes": ("cluster", "nproc_per_node = 8", "gpus_per_node = 8"),
+    "habit: torchrun, world": ("cluster", "world_size = 16", "nodes = 2"),
+    "habit: GPUs in a text": ("cluster", 'gpus = "16xH100"', "nodes = 2; gpu = H100"),
+    "habit: Megatron-LM, length": ("train", "seq_length = 8192", "seq_len = 8192"),
+    # drawn from public READMEs, configs and threads
+    "facebookresearch video models, README": ("train", "amp = true", "precision = bf16"),
+    "megatron_gpt_sft.py in a guide of NeMo": ("cluster", "devices = 8", "gpus_per_node = 8"),
+    "ROLL, megatron_train strategy": ("train", "recompute_granularity = full", "recompute == full"),
+    "ROLL, its optimizer": ("train", "use_distributed_optimizer = true", "zero == 1"),
+    "ROLL, experts": ("train", "expert_model_parallel_size = 1", "ep == 1"),
+    "Qwen2-VL recipe, torchrun": ("train", "per_device_train_batch_size = 1", "micro_batch == 1"),
+    "torchtitan, llama3_70b.toml": ("target megatron", "tensor_parallel_degree = 8", "tp == 8"),
+    "torchtitan, clipping": ("train", "max_norm = 1.0", "clip_grad = 1.0"),
+    "torchtitan, batch": ("train", "local_batch_size = 2", "micro_batch == 2"),
+    "torchtitan, recomputation": ("train", "selective_ac_option = op", "recompute == selective"),
+    "axolotl, length": ("train", "sequence_len = 8192", "seq_len = 8192"),
+    "axolotl, optimizer": ("train", "optimizer = adamw_torch_fused", "optimizer = adam"),
+    "LLaMA-Factory, length": ("train", "cutoff_len = 8192", "seq_len = 8192"),
+    "model card, batch": ("train", "total_train_batch_size = 32", "global_batch = 32"),
+    "model card, warmup": ("train", "lr_scheduler_warmup_steps = 500", "warmup = 500"),
+    "FSDP in a tutorial": ("train", "sharding_strategy = FULL_SHARD", "zero == 3"),
+}
+#: Where a command is from -> it, and the line that is typed where it does not work.
+COMMANDS = {
+    "habit: a short name": ("init --model llama3-8b --gpus 8xH100", None),
+    "habit: a number of GPUs": ("init --model llama3-8b --gpus 8", "8xH100"),
+    "habit: a name without its size": ("init --model mistral --gpus 8xA100", "mistral_7b"),
+    "habit: a name without its version": ("init --model llama-70b --gpus 64xH100", "llama2_70b"),
+    "habit: no option": ("init Qwen/Qwen3-8B --gpus 8xH100", None),
+    "habit: a verb": ("list", "parc std"),
+    # drawn from public READMEs, configs and threads
+    "SkyPilot, --gpus A100:8": ("init --model llama3-8b --gpus A100:8", None),
+    "SkyPilot, --gpus L40S": ("init --model qwen3-0.6b --gpus L40S", None),
+    "SkyPilot, A10G:1 of g5.xlarge": ("init --model qwen3-0.6b --gpus A10G:1", None),
+    "SkyPilot, tpu-v6e-8": (
+        "init --model llama3-8b --gpus tpu-v6e-8",
+        "cluster from std.dgx_h100 {}",
+    ),
+    "torchrun --nproc_per_node=8": ("init --model llama3-8b --nproc_per_node=8", "parc init"),
+    "torchrun --nnodes=2": ("init --model llama3-8b --gpus 8xH100 --nnodes=2", "parc init"),
+    "accelerate launch --num_processes 4": (
+        "init --model llama3-8b --num_processes 4",
+        "parc init",
+    ),
+    "deepspeed --num_gpus=8": ("init --model llama3-8b --num_gpus=8", "parc init"),
+    "llamafactory-cli train FILE": ("train job.par", "parc compile job.par -o out"),
+    "NeMo, --gpus of a typo": ("init --model llama3-8b --gpus 12xH100", "8xH100"),
+}
+
+
+def job(block: str, line: str) -> str:
+    """A job with the line in place of what says the same there."""
+    blocks = dict(PLAIN)
+    said = {"learning_rate", "precision", "optimizer", "warmup", "clip_grad"}
+    ours = {"seq_length": "seq_len", "sequence_len": "seq_len", "cutoff_len": "seq_len", "num_nodes": "nodes",
+            "world_size": "nodes", "gpus": "nodes", "total_train_batch_size": "global_batch"}  # fmt: skip
+    gone = ours.get(line.split()[0])
+    kept = [each for each in blocks[block].split("; ") if each and each.split()[0] != gone]
+    assert gone not in said
+    blocks[block] = "; ".join([*kept, line])
+    bases = {"model": " from std.llama3_8b", "cluster": " from std.dgx_h100"}
+    return "".join(f"{kind}{bases.get(kind, '')} {{ {text} }}\n" for kind, text in blocks.items())
+
+
+def cured(text: str) -> str:
+    """The text after its cures, until nothing is wrong."""
+    for _ in range(5):
+        try:
+            loads(text, targets=OPTIONS)
+        except JobError as error:
+            assert all(each.help for each in error.diagnostics), error
+            fixes = [each.fix for each in error.diagnostics if each.fix]
+            text, count = applied(Source("job.par", text), fixes)
+            assert count, error
+        else:
+            return text
+    raise AssertionError(text)
+
+
+@pytest.mark.parametrize("source", SETTINGS)
+def test_settings(source: str) -> None:
+    block, line, becomes = SETTINGS[source]
+    text = job(block, line)
+    with pytest.raises(JobError):
+        loads(text, targets=OPTIONS)
+    after = cured(text)
+    assert becomes in after and line.split()[0] not in re.findall(
+        r"\w+", after.replace(becomes, "")
+    )
+
+
+def test_a_decision_outside_of_the_blocks_is_required() -> None:
+    assert "require tp == 4" in cured("tensor_parallel = 4\n" + job("train", "compile = true"))
+
+
+@pytest.mark.parametrize("source", COMMANDS)
+def test_commands(run: Parc, source: str) -> None:
+    words, line = COMMANDS[source]
+    Path("job.par").write_text(job("train", "compile = false"))
+    ran = run(*_into(words.split()))
+    if line is None:
+        assert ran.code == 0
+        return
+    assert ran.code == 2
+    shown = next(each for each in re.findall(r"`([^`]+)`", ran.err.partition("= help: ")[2]))
+    assert shown.startswith(line)
+    assert run(*_into(_typed(words.split(), shown))).code == 0
+
+
+def _into(words: list[str]) -> list[str]:
+    return [*words, "-o", "new.par", "--force"] if words[0] == "init" else words
+
+
+def _typed(words: list[str], shown: str) -> list[str]:
+    """The arguments with which the printed line is typed: a command, GPUs, a model, or a line of a job."""
+    if shown.startswith("parc "):
+        return shlex.split(shown)[1:]
+    if shown.startswith("cluster "):
+        text = Path("job.par").read_text()
+        Path("job.par").write_text(
+            re.sub(r"cluster .*", shown.replace("{}", "{ nodes = 1 }"), text)
+        )
+        return ["check", "job.par"]
+    option = "--gpus" if re.match(r"\d+x", shown) else "--model"
+    place = words.index(option) + 1
+    return [*words[:place], shown, *words[place + 1 :]]
