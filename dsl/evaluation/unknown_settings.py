@@ -95,12 +95,12 @@ def _checkpoint(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     return f"the block takes it after `from`: `model from {setting.value.span.text} {{}}`", None
 
 
-def _framework(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
-    """`deepspeed = "ds_config.json"`, as the Trainer of Hugging Face has it."""
-    if setting.key.name != "deepspeed":
+def _config(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
+    """A framework's own file, such as the `ds_config.json` of the Trainer of Hugging Face."""
+    if not isinstance(setting.value, Text) or not setting.value.value.endswith((".json", ".yaml")):
         return None
     fix = Fix((removal(setting.span),), safe=False)
-    return "a target block asks for it, and parc writes its config: `target deepspeed {}`", fix
+    return "parc writes the configs of its targets: leave it out", fix
 
 
 def _environment(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
@@ -203,7 +203,7 @@ _CURES: tuple[Callable[[Setting, Mapping[str, Setting]], Cure], ...] = (
     _epochs,
     _length,
     _checkpoint,
-    _framework,
+    _config,
     _environment,
     _betas,
     _share_of_steps,
