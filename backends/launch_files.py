@@ -50,15 +50,18 @@ def read_jobs(
         for path, text in texts.items()
         if suffix(path) not in configs and budget.has_time(path)
     }
-    followed = {path for name, script in scripts.items() for path in script.read if path != name}
-    roots = {path: script for path, script in scripts.items() if path not in followed}
-    found: list[LaunchConfig] = []
-    for path, script in (roots or scripts).items():
-        if budget.goes_on(path):
-            found += budget.spent_on(_Reading(path, texts, folder, script).jobs())
+    pods: list[LaunchConfig] = []
     for path, text in texts.items():
         if _is_yaml(path) and budget.goes_on(path) and starts_pods(text):
-            found += budget.spent_on(_manifest(path, texts, environment, folder))
+            pods += budget.spent_on(_manifest(path, texts, environment, folder))
+    followed = {path for name, script in scripts.items() for path in script.read if path != name}
+    followed |= {path for job in pods if job.program for path in job.texts}
+    roots = {path: script for path, script in scripts.items() if path not in followed}
+    found: list[LaunchConfig] = []
+    for path, script in (roots or ({} if pods else scripts)).items():
+        if budget.goes_on(path):
+            found += budget.spent_on(_Reading(path, texts, folder, script).jobs())
+    found += pods
     linked = {path for config in found for path in config.texts}
     alone: list[LaunchConfig] = []
     for path, text in texts.items():

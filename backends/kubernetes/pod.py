@@ -32,10 +32,11 @@ entry="" stopped=0
 trap 'stopped=143; kill -TERM "$entry"' TERM
 bash "$0" "$@" &
 entry=$!
-while true; do
+status=0
+wait "$entry" || status=$?
+while kill -0 "$entry" 2>/dev/null; do # a signal ends `wait` early
     status=0
     wait "$entry" || status=$?
-    kill -0 "$entry" 2>/dev/null || break # a signal ends `wait` early
 done
 exit "$((status ? status : stopped))"
 """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..bash.commands.launching import SHELLS, program
-from ..bash.script import Folder, Script, no_folder, read_command
+from ..bash.script import MOST_FOLDERS, Folder, Script, no_folder, read_command
 from ..bash.values import Piece, Text, Word, shifted, word
 from ..facts import Unknown, Unread
 from .environment import operators
@@ -57,7 +58,7 @@ def commands_of(
                 name: _plain(value, given) for name, value in container.environment.items()
             }
             variables = {**operators(pods), **variables}
-            words = tuple(_words(container, variables, given))
+            words = tuple(_words(_at_hand(container, texts), variables, given))
             key = tuple(each.text for each in words)
             if words and key not in found:
                 if len(found) == MOST_COMMANDS:
@@ -79,6 +80,21 @@ def _of_image(script: Script) -> Script:
     """What is not here lies in the image: it is no missing file."""
     unread = tuple(replace(each, missing=False) for each in script.unread)
     return replace(script, unread=unread)
+
+
+def _at_hand(container: Container, texts: Mapping[str, str]) -> Container:
+    """The container with the folders of its ConfigMaps by their last names, where folders of these names are
+    among the files that are given."""
+    folders: dict[str, Text] = {}
+    for path in container.files[:MOST_FOLDERS]:
+        name = posixpath.basename(path)
+        if any(f"/{name}/" in f"/{text}" for text in texts):
+            folders[path] = word(name).pieces
+    if not folders:
+        return container
+    pattern = re.compile(f"({'|'.join(map(re.escape, folders))})(?=/)")
+    words = (Word(tuple(replaced(each.pieces, pattern, folders))) for each in container.words)
+    return replace(container, words=tuple(words))
 
 
 def _words(

@@ -7,7 +7,7 @@ start no training.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...dsl.inputs.documents import yaml_nodes
@@ -26,10 +26,11 @@ _OPEN = Unknown("it is set when the pod starts", nonempty=True)
 
 @dataclass(frozen=True)
 class Container:
-    """What one container runs: its words, and the variables that the manifest sets."""
+    """What one container runs: its words, the variables that the manifest sets, and where ConfigMaps are."""
 
     words: tuple[Word, ...]
     environment: Mapping[str, Text]
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -224,12 +225,21 @@ def _named(limits: Tree) -> Counted | None:
 
 
 def _containers(pod: Tree) -> tuple[Container, ...]:
-    return tuple(_container(each) for _, each in pod.all("containers"))
+    maps = {_text(each, "name") for _, each in pod.all("volumes") if each.get("configMap")}
+    return tuple(_container(each, maps) for _, each in pod.all("containers"))
 
 
-def _container(tree: Tree) -> Container:
+def _container(tree: Tree, maps: Collection[str] = ()) -> Container:
+    """`maps` are the names of the volumes that are ConfigMaps."""
     words = [each.word for name in ("command", "args") for _, each in tree.all(name)]
-    return Container(tuple(words), dict(_environment(tree)))
+    mounts = [each for _, each in tree.all("volumeMounts") if _text(each, "name") in maps]
+    files = (path for each in mounts if (path := _text(each, "mountPath").rstrip("/")))
+    return Container(tuple(words), dict(_environment(tree)), tuple(files))
+
+
+def _text(tree: Tree, name: str) -> str:
+    said = tree.get(name)
+    return said.text if said is not None and isinstance(said.text, str) else ""
 
 
 def _environment(tree: Tree) -> Iterator[tuple[str, Text]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import black
 import pytest
+import yaml
 
 from parc.api import cautions
 from parc.backends import BACKENDS, LAUNCHERS
@@ -87,7 +88,8 @@ def test_reading_gives_the_plan_back(example: str) -> None:
         assert_plan_is_back(plan, written_by(plan, result.files))
         if plan.job.launch is not None:
             launcher = LAUNCHERS[plan.job.launch.kind]
-            path = f"{launcher.name}/{plan.target}.sbatch"
+            start = f"{launcher.name}/{plan.target}."
+            (path,) = (path for path in result.files if path.startswith(start))
             assert launcher.read({path: result.files[path]}).values() == launcher.facts(plan)
 
 
@@ -133,6 +135,12 @@ def test_json_and_toml_parse(example: str) -> None:
     result = compiled(example)
     assert all(isinstance(json.loads(text), dict) for text in files_of(result, ".json").values())
     assert all(tomllib.loads(text) for text in files_of(result, ".toml").values())
+
+
+@every_example
+def test_yaml_parses(example: str) -> None:
+    for text in files_of(compiled(example), ".yaml").values():
+        assert all(isinstance(each, dict) for each in yaml.safe_load_all(text))
 
 
 @every_example

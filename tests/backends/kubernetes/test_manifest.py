@@ -104,9 +104,20 @@ def test_every_field_is_one_of_the_operators(seed: int) -> None:
     assert LAUNCHER.read(manifest(plan)).values() == LAUNCHER.facts(plan)
 
 
-@every_operator
-def test_lint_reads_the_manifest_among_the_files(operator: str) -> None:
-    plan = plan_of(operator=operator)
+@pytest.mark.parametrize("operator", ["jobset", "pytorchjob"])
+@every_target
+def test_lint_reads_the_job_that_the_pods_run(operator: str, target: str) -> None:
+    """The manifest gives the facts of its entry script, which lies beside it, and the number of its pods."""
+    plan = plan_of(target, operator=operator, volumes=("runs:/runs",))
+    (pods,) = read_jobs({**files_of(plan), **manifest(plan)})
+    (alone,) = read_jobs(files_of(plan))
+    assert pods.kind.startswith(f"kubernetes+{target}")
+    assert pods.values() == {**alone.values(), "pods": 2, "gpus_per_pod": 8}
+    assert not pods.unread
+
+
+def test_lint_reads_a_train_job_beside_its_files() -> None:
+    plan = plan_of(operator="trainjob")
     jobs = read_jobs({**files_of(plan), **manifest(plan)})
     (pods,) = (job for job in jobs if job.kind.startswith("kubernetes"))
     assert (pods.values()["pods"], pods.values()["gpus_per_pod"]) == (2, 8)

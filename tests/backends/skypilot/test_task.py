@@ -147,14 +147,14 @@ def test_lint_reads_the_job_that_the_nodes_run(target: str) -> None:
     """The task gives the facts of its entry script, and the number of its machines."""
     plan = plan_of(target, volumes=VOLUMES)
     files = {f"out/{path}": text for path, text in written(plan).items()}
-    alone, nodes = (
-        next(job for job in read_jobs(files) if job.kind.startswith(kind))
-        for kind in (target, "skypilot+")
-    )
+    task_path = f"out/skypilot/{target}.yaml"
+    (nodes,) = read_jobs(files)
+    (alone,) = read_jobs({path: text for path, text in files.items() if path != task_path})
+    assert nodes.kind.startswith(f"skypilot+{target}")
     shape = {"nodes": 2, "gpus_per_node": 8, "gpus": 16}
     assert nodes.values() == {**alone.values(), **shape, "pods": 2, "gpus_per_pod": 8}
     assert not nodes.unread
-    assert f"out/skypilot/{target}.yaml" in nodes.texts
+    assert {task_path, *alone.texts} == set(nodes.texts)
 
 
 #: torchrun's stand-in.
