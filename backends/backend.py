@@ -114,6 +114,7 @@ class Launcher:
 
     `array(plans, folder, log)` gives the file that runs plans of one shape one after another, plan n in
     `folder`n, where it writes `log`; None where the launcher has no such thing.
+    `start` is the command that starts a plan's run, by the output folder and the file `NAME/TARGET.*` in it.
     `read(files)` is the inverse of `emit`, and `facts(plan)` what it must give back.
     `warnings(plan)` tells what the files do not reach. `codes` names what `emit` and `warnings` complain of,
     `manual` is the page that says why.
@@ -127,3 +128,4 @@ class Launcher:
     warnings: Callable[[Plan], Iterator[Diagnostic]]
     codes: Codes
     manual: str
+    start: str = "bash {folder}/{file}"

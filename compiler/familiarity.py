@@ -18,10 +18,12 @@ class Familiarity:
 #: five runs of sources that were left out whole lie in the band, every source weighing the same.
 #: (benchmarks/accuracy/left_out.py prints them, and how many runs of a source lie in the band of the others.)
 FAMILIARITIES = {
-    (True, True): Familiarity("a known stack on a known GPU", 0.121),
-    (True, False): Familiarity("a known stack on an unknown GPU", 0.146),
-    (False, True): Familiarity("an unknown stack on a known GPU", 0.227),
-    (False, False): Familiarity("neither the stack nor the GPU is known", 0.242),
+    (True, True): Familiarity("software stack and GPU both calibrated on measured runs", 0.121),
+    (True, False): Familiarity("software stack calibrated on measured runs, GPU not", 0.146),
+    (False, True): Familiarity("GPU calibrated on measured runs, software stack not", 0.227),
+    (False, False): Familiarity(
+        "neither software stack nor GPU calibrated on measured runs", 0.242
+    ),
 }
 #: Of a GPU block that states `step_spread`, as `parc calibrate` writes it.
 OWN = "the spread that the GPU's block states"

@@ -129,6 +129,7 @@ class Goodput(Frozen):
 class Estimate(Frozen):
     """The price of one layout: seconds per step on the critical path, bytes on the fullest rank. `days`,
     `cost` and `energy_joules` are of wall-clock time, which without `goodput` is that of all steps.
+    `tflops_per_gpu` are the model FLOP per second, in units of 1e12, of which `mfu` is the share of the peak.
     """
 
     layout: Layout
@@ -141,6 +142,7 @@ class Estimate(Frozen):
     mfu_full_attention: float
     hfu: float
     tokens_per_second: float
+    tflops_per_gpu: float
     days: float
     cost: float
     energy_joules: float
@@ -158,6 +160,10 @@ class Estimate(Frozen):
     @property
     def nodes(self) -> int:
         return self.layout.nodes
+
+    @property
+    def tokens_per_second_per_gpu(self) -> float:
+        return self.tokens_per_second / self.gpus
 
     @property
     def split(self) -> tuple[int, ...]:

@@ -79,7 +79,8 @@ class Model(Frozen):
     causal: Annotated[bool, Doc("a token sees only those before it")] = True
     window: Annotated[Count | None, Doc("sliding-window attention: keys that a token sees")] = None
     full_attention_every: Annotated[
-        Zero, Doc("every so manieth layer sees all keys, the others the window; 0: none does")
+        Zero,
+        Doc("every n-th layer uses full attention, the others the sliding window; 0: none does"),
     ] = 0
     attention_sinks: Annotated[
         bool, Doc("each head learns a logit that takes part in the softmax and has no value")

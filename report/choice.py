@@ -79,5 +79,5 @@ def binding(plan: Plan) -> list[tuple[str, str]]:
 
 def _sentence(lines: Iterable[str]) -> str:
     text = " ".join(line[len(BELOW) :].strip() for line in lines)
-    text = text.replace(" the best has ", ". The best has ", 1)
+    text = text.replace(" how the ", ". How the ", 1)
     return text[:1].upper() + text[1:] + "." * bool(text)

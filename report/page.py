@@ -17,7 +17,7 @@ from parc.printing.words.numbers import (
     counted,
     duration,
     mfu,
-    of_peak,
+    peak_of,
     risk,
     seconds,
     short,
@@ -134,11 +134,11 @@ def facts(plan: Plan) -> list[tuple[str, str, str]]:
     """The plan in a few numbers: a label, the number, and what it says besides."""
     estimate, train = plan.estimate, plan.job.train
     low, high = (f"{100 * end:.0f}" for end in estimate.mfu_band)
-    band_of_mfu = f"four runs in five: {low}–{high} %"
+    reached = f"{estimate.tflops_per_gpu:,.0f} TFLOP/s/GPU of {peak_of(plan.job)}"
     length = f"{short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
     found = [
-        ("MFU", f"{100 * estimate.mfu:.1f} %", f"{band_of_mfu}{of_peak(plan.job)}"),
-        ("step", seconds(estimate.step_seconds), f"{estimate.tokens_per_second:,.0f} tokens/s"),
+        ("MFU", f"{100 * estimate.mfu:.1f} %", f"{reached}; four runs in five: {low}–{high} %"),
+        ("step", seconds(estimate.step_seconds), _tokens(estimate)),
         ("memory", f"{estimate.memory_bytes / GIB:.1f} GiB", fullest(estimate)),
         ("training", duration(estimate.days), length),
     ]
@@ -147,6 +147,11 @@ def facts(plan: Plan) -> list[tuple[str, str, str]]:
     if plan.job.saves(plan.target):
         found.append(("checkpoints", f"each {span(plan.checkpoints.interval_seconds)}", kept(plan)))
     return found
+
+
+def _tokens(estimate: Estimate) -> str:
+    each, all_of_them = estimate.tokens_per_second_per_gpu, estimate.tokens_per_second
+    return f"{each:,.0f} tokens/s/GPU, {all_of_them:,.0f} tokens/s"
 
 
 def kept(plan: Plan) -> str:
@@ -210,9 +215,9 @@ def _landscape_text(found: Landscape) -> str:
             f"The space is too large to be drawn whole: {found.priced:,} layouts are priced, every k-th of "
             "those that each decision leaves, and the frontier is theirs; the chosen one may lie beyond it"
         )
-    drawn = f"{found.drawn:,} are drawn, of each kind every k-th by time"
+    drawn = f"{found.drawn:,} of {found.priced:,} are shown, evenly sampled by kind and time"
     return (
-        f"{priced}; {drawn}; {found.outside:,} lie outside the picture. Layers are placed evenly, but for "
+        f"{priced}; {drawn}; {found.outside:,} are off the chart. Layers are placed evenly, but for "
         "the chosen one, whose placement was optimised."
     )
 

@@ -14,6 +14,7 @@ LAUNCHER = Launcher(
     warnings=problems.warnings,
     codes=problems.CODES,
     manual=problems.MANUAL,
+    start="cd {folder} && sky jobs launch {file}",
 )
 
 __all__ = ["LAUNCHER", "emit", "facts", "read"]

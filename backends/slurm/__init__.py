@@ -15,6 +15,7 @@ LAUNCHER = Launcher(
     warnings=options.warnings,
     codes=options.CODES,
     manual=options.MANUAL,
+    start="sbatch {folder}/{file}",
 )
 
 __all__ = ["LAUNCHER", "emit", "facts", "read"]

@@ -16,7 +16,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from .. import codes
 from ..array_threads import load_numpy
 from ..printing.terminal import print_diagnostics, print_json, print_text, progress
-from .job_arguments import add_json, add_overrides, add_targets, load_jobs, output_path
+from .job_arguments import add_json, add_overrides, add_targets, add_verbose, load_jobs, output_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +65,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--report", action=BooleanOptionalAction, help=f"with {report}; with them unless given")
     add_targets(parser)
     add_overrides(parser)
+    add_verbose(parser)
     add_json(parser)
 
 
@@ -91,6 +92,8 @@ def run(arguments: Namespace) -> int:
     _tell_leftovers(arguments.output)
     if arguments.json or not stopped:
         _report(arguments, result.planned, wanted, written)
+    if written and not arguments.json:
+        _print_next(result, arguments.output)
     return 1 if result.failed or (arguments.check and wanted) else 0
 
 
@@ -105,7 +108,7 @@ def _write(arguments: Namespace, wanted: Sequence[Change], result: _Result) -> N
         if arguments.json:
             raise
         if any(each.code == codes.UNWRITABLE for each in error.diagnostics):
-            _print_plans(result.planned)
+            _print_plans(result.planned, arguments.verbose)
         else:
             edited = (each for each in wanted if each.edited and not each.stays)
             sys.stdout.write("".join(each.diff() for each in edited))
@@ -113,6 +116,14 @@ def _write(arguments: Namespace, wanted: Sequence[Change], result: _Result) -> N
     for part in result.parts:
         if page := result.files.get(part + PAGE):
             EarlierPage(arguments.output / part / PAGE, writes=True).remember(page)
+
+
+def _print_next(result: _Result, output: Path) -> None:
+    from ..printing.next_text import start_lines
+
+    planned = [one for one in result.planned if one.plans]
+    for line in start_lines(zip(result.parts, planned, strict=True), output, result.files):
+        print_text(line)
 
 
 def _tell_leftovers(output: Path) -> None:
@@ -129,12 +140,13 @@ def _tell_leftovers(output: Path) -> None:
     )
 
 
-def _print_plans(planned: Sequence[Planned]) -> None:
+def _print_plans(planned: Sequence[Planned], whole: bool) -> None:
     from ..printing.plan_text import plans_text
     from ..printing.stages import sum_lines
+    from ..printing.summary_text import summary_text
 
     for one in filter(lambda one: one.plans, planned):
-        print_text(plans_text(one))
+        print_text((plans_text if whole else summary_text)(one))
         print_text("")
     for staged in _staged(planned):
         print_text("\n".join([*sum_lines(staged), ""]))
@@ -259,7 +271,7 @@ def _report(
         sys.stdout.write("".join(change.diff() for change in wanted))
         return
     if written:
-        _print_plans(planned)
+        _print_plans(planned, arguments.verbose)
     verbs = (
         ("added", "changed", "removed")
         if written

@@ -11,7 +11,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
 from .estimate import layout
-from .job_arguments import add_json, add_overrides, add_stage, add_targets, load_job
+from .job_arguments import add_json, add_overrides, add_stage, add_targets, add_verbose, load_job
 from .lint_arguments import pair
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..api import Planned
 
 NAME = "explain"
+#: What is not printed behind an answer to `--against` or `--log`.
+WHOLE = "-v: the plan in full, what binds it, what if, and what would change the choice"
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -39,6 +41,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--env", action="append", default=[], type=pair, metavar="NAME=VALUE", help="a variable")
     add_overrides(parser)
     add_stage(parser)
+    add_verbose(parser)
     add_json(parser)
 
 
@@ -50,6 +53,7 @@ def run(arguments: Namespace) -> int:
     from ..printing.explanation_text import explanation_text
     from ..printing.plan_json import job_json
     from ..printing.plan_text import plans_text
+    from ..printing.summary_text import summary_text
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress
 
     planned = plan_targets(job, arguments.target, progress, keep=True)
@@ -60,18 +64,22 @@ def run(arguments: Namespace) -> int:
     if arguments.against:
         plan, other = _against(planned, arguments)
     ran = _ran(job, arguments.log) if arguments.log else None
+    answers = [
+        text for text in (other and against_text(plan.target, other), ran and ran_text(ran)) if text
+    ]
+    if answers and not (arguments.verbose or arguments.json):
+        print_text("\n\n".join([*answers, WHOLE]))
+        return 0
     with progress(f"{job.name}: asking what else there is"):
         explained = explain_plan(plan, planned.whole.get(plan.target))
     if arguments.json:
         more = {"against": other and against_json(other), "ran": ran and ran_json(ran)}
         print_json({"job": job_json(job), **explanation_json(explained), **more})
         return 0
-    print_text(plans_text(planned))
+    for answer in answers:
+        print_text(f"{answer}\n")
+    print_text((plans_text if arguments.verbose else summary_text)(planned))
     print_text(f"\n{explanation_text(explained)}")
-    if other is not None:
-        print_text(f"\n{against_text(other)}")
-    if ran is not None:
-        print_text(f"\n{ran_text(ran)}")
     return 0
 
 

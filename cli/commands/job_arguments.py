@@ -58,6 +58,15 @@ def add_targets(parser: ArgumentParser) -> None:
     )
 
 
+def add_verbose(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="the whole of it: memory and time by part, checkpoints, runners-up, proof, what the terms mean",
+    )
+
+
 def add_json(parser: _ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 

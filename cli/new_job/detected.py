@@ -45,8 +45,8 @@ def detected_gpus() -> ChosenGpus:
         name, count = Counter(local).most_common(1)[0]
         found = of_type(count, name, count)
         return replace(found, remark=f"{count} x {name}, says nvidia-smi{_without_link()}")
-    message = "neither scontrol nor nvidia-smi names a GPU of this machine"
-    raise JobError([Diagnostic(codes.NOT_DETECTED, message, help="--gpus, such as 64xH100")])
+    message = "no GPUs found: neither SLURM's scontrol nor nvidia-smi lists any on this machine"
+    raise JobError([Diagnostic(codes.NOT_DETECTED, message, help="name them: `--gpus 64xH100`")])
 
 
 def _of_slurm(nodes: list[Node], local: list[str]) -> ChosenGpus:
@@ -55,8 +55,8 @@ def _of_slurm(nodes: list[Node], local: list[str]) -> ChosenGpus:
     same = [node for node in nodes if (node.gpu, node.count) == (kind, per_node)]
     named = kind or next(iter(local), "")
     if not named:
-        message = f"SLURM has {len(same)} nodes of {per_node} GPUs, and names no type of them"
-        help = f"--gpus, such as {len(same) * per_node}xH100"
+        message = f"SLURM has {len(same)} nodes of {per_node} GPUs, but does not say of which type"
+        help = f"name them: `--gpus {len(same) * per_node}xH100`"
         raise JobError([Diagnostic(codes.NOT_DETECTED, message, help=help)])
     found = of_type(len(same) * per_node, named.replace("_", " "), per_node)
     remark = f"{len(same)} nodes of {per_node} x {named}, says scontrol{_switches()}"

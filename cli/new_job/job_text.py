@@ -29,7 +29,7 @@ def job_text(job: FirstJob, left_out: Collection[str] = ()) -> str:
 def _head(job: FirstJob) -> Iterator[str]:
     model = job.model
     read = f"{model.source} ({model.family})" if model.source else model.base
-    yield f"# {model.name} on {job.gpus.count:,} GPUs, begun by parc from {read}."
+    yield f"# {model.name} on {job.gpus.count:,} GPUs, written by parc from {read}."
     yield "# `parc plan` says how it would run, `parc compile` writes the files that run it: edit it freely."
 
 
@@ -38,7 +38,7 @@ def _model(job: FirstJob, left_out: Collection[str]) -> Iterator[str]:
     head = f"model {model.name}" + (f" from {model.base}" if model.base else "")
     yield f"# {job.parameters:,} parameters{job.counted.remark}"
     if model.assumed:
-        yield f"# not in {model.source}, so transformers' own: {', '.join(model.assumed)}"
+        yield f"# missing in {model.source}, transformers' default: {', '.join(model.assumed)}"
     if not model.settings:
         yield f"{head} {{}}"
         return

@@ -36,7 +36,7 @@ def advice(plan: Plan) -> str:
     if doubt is None or doubt.settled:
         return ""
     run = f"Run {plan.target}'s layout ({splitting(plan.layout)}), but"
-    misses = f"On average it misses the best by {doubt.regret:.1%}."
+    misses = f"The expected loss against the true best is {doubt.regret:.1%}."
     if not doubt.rivals:
         return f"{run} another layout may be better. {misses}"
     rival = doubt.rivals[0]
@@ -46,8 +46,8 @@ def advice(plan: Plan) -> str:
 def _better(doubt: Doubt, rival: Rival) -> str:
     chance, own = risk(rival.chance), risk(doubt.chance_of_split)
     return (
-        f"{splitting(rival.layout)} may be better: the best layout splits the model so with a "
-        f"probability of {chance}, as the chosen one does with {own}"
+        f"{splitting(rival.layout)} may be better: {chance} chance that the best layout splits the "
+        f"model so, {own} that it splits it as the chosen one"
     )
 
 

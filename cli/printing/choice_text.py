@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parc.compiler.explain.difference import difference
-from parc.compiler.plan import Estimate, Layout, Measured, OtherSettings, Plan, Simulated
+from parc.compiler.plan import Estimate, Layout, Measured, OtherSettings, Plan, Proof, Simulated
 from parc.dsl.expression import COUNTED
 from parc.dsl.open_settings import words_of
 
@@ -15,6 +15,8 @@ from .words.paragraphs import BELOW, BETWEEN, words
 GIB = 2**30
 #: The share by which a simulated step differs at least to be told.
 SHOWN = 0.01
+#: Quantities whose best is the fastest, the last two on a given number of GPUs.
+OF_TIME, OF_GPUS = ("tokens_per_second", "step_time", "days"), ("mfu", "hfu")
 
 
 def choice_text(plan: Plan) -> list[str]:
@@ -24,7 +26,7 @@ def choice_text(plan: Plan) -> list[str]:
         *choice(plan),
         *expected_lines(plan.estimate.step_seconds, plan.measured),
         *simulated_lines(plan),
-        *_next(plan),
+        *_closest(plan),
         *doubt_lines(plan),
         *_proof(plan),
     ]
@@ -48,9 +50,14 @@ def _other_choice(plan: Plan, other: OtherSettings) -> str:
         return other.why
     found = worse(plan, other.estimate)
     if " better " in found:
-        found += f" (within {plan.job.goal.within:.0%} predictions tell nothing apart)"
+        found += f" ({within_noise(plan)})"
     changed = otherwise(plan, other.estimate)
     return f"{found}: {changed}" if changed else found
+
+
+def within_noise(plan: Plan) -> str:
+    """Why a layout that is predicted best is not the chosen one."""
+    return f"differences under {plan.job.goal.within:.0%} are within model noise"
 
 
 def choice(plan: Plan) -> list[str]:
@@ -60,14 +67,14 @@ def choice(plan: Plan) -> list[str]:
     if plan.simulated is not None and plan.simulated.instead is not None:
         return _judged(plan, plan.simulated, plan.simulated.instead)
     if plan.best is None:
-        return ["  choice  the best prediction"]
+        return [f"  choice  {fastest(plan)} predicted"]
     slower = plan.estimate.step_seconds / plan.best.step_seconds - 1
     cost = f"{slower:.1%} faster" if slower > 0 else f"better in {_objective(plan)[1]}"
     roomier = f"frees {plan.freed_bytes / GIB:.1f} GiB of the fullest GPU: roomier"
     return words(
         "  choice  ",
         f"{roomier if plan.freed_bytes else 'simpler'} than {layout_text(plan.best.layout)}, which is "
-        f"predicted {cost}: within {plan.job.goal.within:.0%} predictions tell nothing apart",
+        f"predicted {cost}: {within_noise(plan)}",
     )
 
 
@@ -126,9 +133,15 @@ def _objective(plan: Plan) -> tuple[str, str]:
     return objectives(plan.job)[0]
 
 
-def _next(plan: Plan) -> list[str]:
+def fastest(plan: Plan) -> str:
+    """What the chosen layout is meant to be: `fastest` where the goal is one of time, else `best`."""
+    given = len(plan.job.cluster.nodes) == 1
+    return "fastest" if _objective(plan)[1] in OF_TIME + OF_GPUS * given else "best"
+
+
+def _closest(plan: Plan) -> list[str]:
     """The next best predictions: by how much each is worse, what it does otherwise, and its worst term."""
-    head, lines = "  next    ", list[str]()
+    head, lines = "  closest ", list[str]()
     for other in plan.runners_up:
         lines += words(head, f"{worse(plan, other)}: {otherwise(plan, other)}")
         head = BELOW
@@ -168,21 +181,28 @@ def doubt_lines(plan: Plan) -> list[str]:
     doubt = plan.doubt
     if doubt is None or doubt.contenders == 1:
         return []
-    sure = f"the best with a probability of {risk(doubt.chance)}, {doubt.regret:.1%} from it on average"
+    chance = f"{risk(doubt.chance)} chance that this is the {fastest(plan)}"
+    sure = f"{chance}; expected loss against the true best {doubt.regret:.1%}"
     ways = [(plan.layout, doubt.chance_of_split)]
     ways += [(rival.layout, rival.chance) for rival in doubt.rivals]
+    ways.sort(key=lambda way: -way[1])
     named = ", ".join(f"{splitting(layout)} ({risk(chance)})" for layout, chance in ways)
-    return [*words("  doubt   ", sure), *words(BELOW, f"the best has {named}")]
+    split = f"how the {fastest(plan)} layout splits the model: {named}"
+    return [*words("  doubt   ", sure), *words(BELOW, split)]
+
+
+def _proven(proof: Proof) -> str:
+    if proof.status != "OPTIMAL":
+        return f"best found over {proof.layouts:,} priced layouts, not proven optimal"
+    if not proof.ruled_out:
+        return f"optimal over all {proof.layouts:,} layouts"
+    return f"optimal over {proof.layouts:,} priced layouts; the rest excluded by bounds"
 
 
 def _proof(plan: Plan) -> list[str]:
     proof = plan.proof
-    chosen = "best" if proof.status == "OPTIMAL" else "best found, not proven,"
-    others = " and all that bounds rule out" if proof.ruled_out else ""
-    lines = words(
-        "  proof   ", f"{chosen} of {proof.layouts:,} layouts{others}, {proof.seconds:.2f} s"
-    )
-    head = "  binding "
+    lines = words("  proof   ", f"{_proven(proof)}, {proof.seconds:.2f} s")
+    head = "  limits  "
     for each in plan.binding:
         lines += words(head, each)
         head = BELOW

@@ -24,11 +24,18 @@ FIGURES: tuple[tuple[str, Callable[[Any], str | None]], ...] = (
     ("step by runs", lambda found: _by_runs(found)),
     ("MFU", lambda found: f"{found['mfu']:.1%}"),
     ("tokens/s", lambda found: f"{found['tokens_per_second']:,.0f}"),
+    ("tokens/s/GPU", lambda found: _rate(found, "tokens_per_second_per_gpu")),
+    ("TFLOP/s/GPU", lambda found: _rate(found, "tflops_per_gpu")),
     ("memory", lambda found: f"{found['memory_bytes'] / GIB:.1f} GiB"),
     ("risk", lambda found: f"{found['out_of_memory']:.1%}"),
     ("days", lambda found: f"{found['days']:.1f}"),
     ("cost", lambda found: f"{found['cost']:,.0f} $" if found["cost"] else None),
 )
+
+
+def _rate(found: Any, name: str) -> str | None:
+    """None in plans that were written before they told it."""
+    return f"{found[name]:,.0f}" if name in found else None
 
 
 def _by_runs(found: Any) -> str | None:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from parc.calibrate.predicted_run import Ran
 from parc.compiler.explain.against import Against
-from parc.compiler.explain.difference import Term
+from parc.compiler.explain.difference import Difference, Term
 
 from .choice_text import expected_lines
+from .explanation_text import terms_text
 from .words.layouts import layout_text
 from .words.numbers import seconds
 from .words.paragraphs import words
@@ -18,25 +19,54 @@ GIB = 2**30
 BAR = 14
 #: Share of the sum below which a change is summed with others.
 SMALL = 0.001
+#: Share of a step below which two are called as fast.
+EQUAL = 0.0005
 
 
-def against_text(against: Against) -> str:
-    """The given layout beside the plan's: decisions, then time and memory as waterfalls."""
+def against_text(target: str, against: Against) -> str:
+    """The verdict on the given layout beside the plan's of the target, then why, then the waterfalls of time
+    and memory."""
     found = against.difference
-    lines = ["Against the given layout", *words("  ", layout_text(found.there.layout))]
+    lines = [
+        *words("", _verdict(target, against)),
+        "",
+        *words("  layout  ", layout_text(found.there.layout)),
+    ]
     lines += [line for each in against.breaks for line in words("  breaks  ", each)]
     if not found.decisions:
-        return "\n".join([*lines, "  it is the chosen one"])
-    longer = found.seconds / found.here.step_seconds
-    step = f"{seconds(found.here.step_seconds)} → {seconds(found.there.step_seconds * found.scale)}"
-    scaled = f", for {found.here.layout.gpus:,} GPUs" if found.scale != 1 else ""
-    lines += words("  step    ", f"{step}{scaled}, {longer:+.1%}")
+        return "\n".join(lines)
+    if changed := terms_text(found.time):
+        lines += words("  why     ", changed)
+    lines.append(f"  step    {_scaled(found)}")
     lines += _waterfall(found.time, found.here.step_seconds, 1.0, "s")
     lines += expected_lines(found.there.step_seconds * found.scale, against.measured)
     before, after = (each.memory_bytes / GIB for each in (found.here, found.there))
     lines += words("  memory  ", f"{before:.1f} → {after:.1f} GiB on the fullest GPU")
     lines += _waterfall(found.memory, float(found.here.memory_bytes), GIB, "GiB")
     return "\n".join(lines)
+
+
+def _verdict(target: str, against: Against) -> str:
+    found = against.difference
+    if not found.decisions:
+        return f"The given layout is the one that {target}'s plan chose."
+    longer = found.seconds / found.here.step_seconds
+    if abs(longer) < EQUAL:
+        speed = f"as fast as {target}'s plan"
+    else:
+        speed = f"{abs(longer):.1%} {'slower' if longer > 0 else 'faster'} than {target}'s plan"
+    ours, theirs = (seconds(each.step_seconds) for each in (found.here, found.there))
+    said = f"The given layout is predicted {speed}: {theirs} a step against {ours}."
+    if not against.breaks:
+        return said
+    return f"{said} It cannot be chosen: {'; '.join(against.breaks)}."
+
+
+def _scaled(found: Difference) -> str:
+    there = seconds(found.there.step_seconds * found.scale)
+    scaled = f", for {found.here.layout.gpus:,} GPUs" if found.scale != 1 else ""
+    longer = found.seconds / found.here.step_seconds
+    return f"{seconds(found.here.step_seconds)} → {there}{scaled}, {longer:+.1%}"
 
 
 def _waterfall(terms: tuple[Term, ...], whole: float, unit: float, name: str) -> Iterator[str]:

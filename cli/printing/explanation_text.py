@@ -15,7 +15,7 @@ from parc.compiler.search.layout_text import layout_text, quantity_text
 from parc.compiler.variables import ORDER
 from parc.dsl.expression import VALUES, VARIABLES
 
-from .choice_text import settings_lines
+from .choice_text import settings_lines, within_noise
 from .words.numbers import seconds
 from .words.paragraphs import words
 
@@ -57,7 +57,7 @@ def _concession(bare: Best, best: Best) -> str:
 
 
 def _chosen(explained: Explanation) -> str:
-    plan, within = explained.plan, explained.plan.job.goal.within
+    plan = explained.plan
     if plan.best is None:
         return "that one"
     layout = layout_text(plan.layout.model_dump())
@@ -68,16 +68,14 @@ def _chosen(explained: Explanation) -> str:
         lost = layout_text(plan.simulated.instead.model_dump())
         worse = f"{_worse(explained.margin)} as predicted"
         return f"{layout}, {worse}: simulated, {lost} takes {longer:.1%} longer"
-    return (
-        f"{layout}, {_worse(explained.margin)}: preferred, simpler or roomier, and within {within:.0%} "
-        "predictions tell nothing apart"
-    )
+    why = f"preferred, simpler or roomier, and {within_noise(plan)}"
+    return f"{layout}, {_worse(explained.margin)}: {why}"
 
 
 def _bindings(explained: Explanation) -> Iterator[str]:
     for each in explained.bindings:
         place = f" ({each.place})" if each.place else ""
-        gain = f"{each.gain:.1%} better without, with {layout_text(each.best.layout)}"
+        gain = f"{each.gain:.1%} better without it, with {layout_text(each.best.layout)}"
         yield from words("  ", f"{each.text}{place}: {gain}")
         if each.step is not None:
             yield from words("    ", _step(each, each.step))
@@ -86,10 +84,10 @@ def _bindings(explained: Explanation) -> Iterator[str]:
 
 
 def _step(binding: Binding, step: Step) -> str:
-    at = f"from {_limit(step)} on {step.gain:.2%} better"
+    limit = f"moving the limit to {_limit(step)} gains"
     if step.best.layout == binding.best.layout:
-        return f"{at}: one step buys it all"
-    return f"{at}, with {layout_text(step.best.layout)}"
+        return f"{limit} the full {step.gain:.2%}"
+    return f"{limit} {step.gain:.2%}, with {layout_text(step.best.layout)}"
 
 
 def _limit(step: Step) -> str:
@@ -152,10 +150,10 @@ def _runners_up(explained: Explanation) -> Iterator[str]:
             f"{name} {ours} → {theirs}" for name, ours, theirs in each.decisions if name in ORDER
         )
         yield from words("  ", f"{_worse(longer)}: {changed}")
-        yield from words("    ", _terms(each.time))
+        yield from words("    ", terms_text(each.time))
 
 
-def _terms(terms: Sequence[Term]) -> str:
+def terms_text(terms: Sequence[Term]) -> str:
     """The terms that change most, in seconds: what loses first, then what gains, and the sum of the rest."""
     named, rest = terms[:NAMED], sum(each.change for each in terms[NAMED:])
     sides = (("loses", 1), ("gains", -1))
@@ -173,9 +171,7 @@ def _thresholds(explained: Explanation) -> Iterator[str]:
     falling = [each for each in explained.thresholds if each.value is not None]
     chosen = explained.plan.layout.model_dump()
     for each in falling:
-        yield from words(
-            "  ", f"{_error(each, each.value or 0)} ({each.deviations:.1f} deviations)"
-        )
+        yield from words("  ", f"{_error(each, each.value or 0)} ({each.deviations:.1f} σ)")
         yield from words("    ", _instead(each.layout, chosen, explained.plan.job.goal.within))
     if standing := _standing(explained.thresholds):
         yield from words("  ", standing)
@@ -193,14 +189,15 @@ def _standing(thresholds: Sequence[Threshold]) -> str:
         " to ".join([f"{name} {min(found):.3g}", *(f"{end:.3g}" for end in sorted(found)[1:])])
         for name, found in ends.items()
     ]
-    return f"within 3 deviations these change nothing: {' · '.join(shown)}"
+    return f"the choice is robust (±3 σ) to factors of time: {' · '.join(shown)}"
 
 
 def _error(threshold: Threshold, value: float) -> str:
-    """`network takes 1.27 times as long`."""
+    """`if network is 27% slower than modelled`."""
     if threshold.error.overlap:
-        return f"{value:.0%} of overlapped traffic exposed"
-    return f"{threshold.error.parameter} takes {value:.3g} times as long"
+        return f"if {value:.0%} of overlapped traffic is exposed"
+    off = f"{value - 1:.0%} slower" if value >= 1 else f"{1 - value:.0%} faster"
+    return f"if {threshold.error.parameter} is {off} than modelled"
 
 
 def _instead(layout: Mapping[str, int] | None, chosen: Mapping[str, int], within: float) -> str:

@@ -16,7 +16,7 @@ def first_job_text(job: FirstJob, path: Path) -> str:
     )
     lines = [
         f"{path}: {model.name}, {job.parameters:,} parameters{job.counted.remark}",
-        *(f"  not in {model.source}, so transformers' own: {each}" for each in model.assumed),
+        *(f"  missing in {model.source}, transformers' default: {each}" for each in model.assumed),
         f"  on {where}" + (", assumed: --gpus says others" if gpus.assumed else ""),
         f"  for {targets}",
         *(f"  not for {name}: {reason}" for name, reason in job.targets.refused.items()),

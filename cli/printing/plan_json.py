@@ -170,6 +170,7 @@ def estimate_json(estimate: Estimate) -> JsonObject:
             "memory_bytes": estimate.memory_bytes,
             "out_of_memory": estimate.out_of_memory,
             "mfu_band": estimate.mfu_band,
+            "tokens_per_second_per_gpu": estimate.tokens_per_second_per_gpu,
             "gpus": estimate.layout.gpus,
         }
     )

@@ -1,8 +1,8 @@
-"""Plans -> text for a person: the layout in one line, the terms of memory and time, and the proof."""
+"""Plans -> text in full: targets, the terms of memory and time, checkpoints, the choice and its proof."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,9 @@ from .fewer_text import fewer_lines
 from .settings_text import worthwhile_lines
 from .straddling_text import straddling_lines
 from .words.layouts import layout_parts, layout_text
-from .words.numbers import counted, duration, mfu, number, of_peak, risk, seconds, short
-from .words.paragraphs import BELOW, columns, parts
+from .words.numbers import counted, duration, mfu, number, peak_of, risk, seconds, short
+from .words.paragraphs import BELOW, columns, parts, words
+from .words.terms import legend
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -34,6 +35,7 @@ USED = 30
 SHADES = "█▓▒░"
 #: The most terms that are named below a bar; the others are summed as "other".
 NAMED = 6
+OVERLAPS = "overlaps the best within the error bar"
 
 
 def plans_text(planned: Planned) -> Text:
@@ -41,13 +43,14 @@ def plans_text(planned: Planned) -> Text:
     from rich.text import Text
 
     best = planned.plans[0]
-    lines = [*_title(planned.job, best.layout), "", *_ranking(planned), ""]
+    lines = [*title(planned.job, best.layout), "", *_ranking(planned), ""]
     if advice := advice_lines(best):
         lines += [*advice, ""]
     lines += estimate_lines(best.job, best.target, best.estimate)
     lines += choice_text(best)
     lines += worthwhile_lines(best)
     lines += fewer_lines(best)
+    lines += _legend(best.estimate)
     text = Text("\n".join(lines))
     text.highlight_regex(r"\A\S+", "bold")
     text.highlight_regex(r"◀ best", "bold green")
@@ -59,7 +62,7 @@ def estimate_text(
     job: Job, target: str, estimate: Estimate, measured: Measured | None = None
 ) -> str:
     """One priced layout in full, and what runs on the cluster tell of it."""
-    head = [*_title(job, estimate.layout), "", *_laid_out(f"  {target}  ", estimate.layout), ""]
+    head = [*title(job, estimate.layout), "", *_laid_out(f"  {target}  ", estimate.layout), ""]
     ran = expected_lines(estimate.step_seconds, measured)
     return "\n".join([*head, *estimate_lines(job, target, estimate), *ran])
 
@@ -77,20 +80,21 @@ def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
     )
     memory = {name: size / GIB for name, size in stage.memory.items()}
     step = seconds(estimate.step_seconds)
+    total = f"{estimate.tokens_per_second:,.0f} tokens/s in all"
     return [
         f"{target}{where}",
         f"  memory  {used:<{USED}} {_bar(sum(memory.values()), ceiling)}",
         *parts(BELOW, _terms(memory)),
         f"  step    {step:<{USED}} {_shares(estimate.time)}",
         *parts(BELOW, _terms(estimate.time)),
-        *parts(BELOW, _outcome(job, estimate)),
+        *parts(BELOW, [*reached(job, estimate), total, *trained(job, estimate)]),
         *straddling_lines(job, target, estimate),
-        f"  band    {_band(estimate)}",
+        *words("  error   ", _error(estimate)),
         *checkpoint_lines(job, target, estimate),
     ]
 
 
-def _title(job: Job, layout: Layout) -> list[str]:
+def title(job: Job, layout: Layout) -> list[str]:
     from parc.compiler.model.parameters import total
 
     gpu = job.cluster.gpu.name.replace("_", " ").upper()
@@ -107,22 +111,33 @@ def _title(job: Job, layout: Layout) -> list[str]:
 
 def _ranking(planned: Planned) -> list[str]:
     """A line per target, the columns aligned; two where the terminal is too narrow for that."""
-    names = max(len(plan.target) for plan in planned.plans)
-    layouts = max(len(layout_text(plan.layout)) for plan in planned.plans)
-    heads = [f"  {plan.target:<{names}}  " for plan in planned.plans]
-    reached = [
-        "  ".join([*cells, mark]).rstrip()
-        for cells, mark in zip(_reached(planned.plans), _marks(planned), strict=True)
-    ]
-    if names + layouts + max(map(len, reached)) + 6 <= columns():
-        return [
-            f"{head}{layout_text(plan.layout):<{layouts}}  {found}"
-            for head, plan, found in zip(heads, planned.plans, reached, strict=True)
-        ]
+    rows = target_rows(planned, layout_text, OVERLAPS)
+    if max(map(len, rows)) <= columns():
+        return rows
+    width = max(len(plan.target) for plan in planned.plans)
     return [
         line
-        for head, plan, found in zip(heads, planned.plans, reached, strict=True)
-        for line in (f"{head}{found}", *_laid_out(" " * len(head), plan.layout))
+        for plan, row in zip(
+            planned.plans, target_rows(planned, lambda _: "", OVERLAPS), strict=True
+        )
+        for line in (row, *_laid_out(" " * (width + 4), plan.layout))
+    ]
+
+
+def target_rows(planned: Planned, shown: Callable[[Layout], str], overlaps: str) -> list[str]:
+    """A row for each target, the columns aligned: its name, what is shown of it, what it reaches, and whether
+    that `overlaps` the best one's."""
+    names = max(len(plan.target) for plan in planned.plans)
+    texts = [shown(plan.layout) for plan in planned.plans]
+    width = max(map(len, texts))
+    rows = zip(
+        planned.plans, texts, _reached(planned.plans), _marks(planned, overlaps), strict=True
+    )
+    return [
+        "  ".join(
+            ["", f"{plan.target:<{names}}", *([f"{text:<{width}}"] if width else []), *cells, mark]
+        ).rstrip()
+        for plan, text, cells, mark in rows
     ]
 
 
@@ -150,10 +165,10 @@ def _quantity(estimate: Estimate, quantity: str) -> str:
     return quantity_text(quantity, value(estimate, quantity))
 
 
-def _marks(planned: Planned) -> list[str]:
+def _marks(planned: Planned, overlaps: str) -> list[str]:
     """What each target is beside the best one; nothing where there is no other."""
     first, *others = planned.plans
-    overlap = ["its band overlaps" if may_change_places(first, each) else "" for each in others]
+    overlap = [overlaps if may_change_places(first, each) else "" for each in others]
     return ["◀ best" if others else "", *overlap]
 
 
@@ -172,29 +187,51 @@ def _shares(terms: Mapping[str, float]) -> str:
 
 def _terms(terms: Mapping[str, float]) -> list[str]:
     """The largest terms by name, the rest summed as "other"; one decimal, two below 1."""
-    named = [term for term in _largest(terms) if term[0] != "other"][:NAMED]
+    named = _named(terms)
     rest = sum(terms.values()) - sum(value for _, value in named)
     shown = [*named, *([("other", rest)] if rest > 1e-3 else [])]
     return [f"{name.replace('_', ' ')} {number(value)}" for name, value in shown]
+
+
+def _named(terms: Mapping[str, float]) -> list[tuple[str, float]]:
+    return [term for term in _largest(terms) if term[0] != "other"][:NAMED]
 
 
 def _largest(terms: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(((n, v) for n, v in terms.items() if v > 0), key=lambda term: -term[1])
 
 
-def _outcome(job: Job, estimate: Estimate) -> Sequence[str]:
+def reached(job: Job, estimate: Estimate) -> list[str]:
+    """The numbers by which runs are compared: of one GPU, and the MFU with the peak that it is a share of."""
+    return [
+        f"{estimate.tokens_per_second_per_gpu:,.0f} tokens/s/GPU",
+        f"{estimate.tflops_per_gpu:,.0f} TFLOP/s/GPU",
+        f"MFU {estimate.mfu:.1%} of {peak_of(job)}",
+    ]
+
+
+def trained(job: Job, estimate: Estimate) -> list[str]:
+    """How long all of the training takes, and its cost where the cluster has a price."""
     train = job.train
     length = f"{short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
-    parts = [
-        f"MFU {mfu(estimate)}{of_peak(job)}",
-        f"{estimate.tokens_per_second:,.0f} tokens/s",
-        f"{length} in {duration(estimate.days)}",
-    ]
-    return [*parts, f"{short(estimate.cost)}$"] if estimate.cost else parts
+    took = [f"{length} in {duration(estimate.days)}"]
+    return [*took, f"{short(estimate.cost)}$"] if estimate.cost else took
 
 
-def _band(estimate: Estimate) -> str:
-    """How far four of five measured MFU lie from a predicted one at most, and what is known of such runs."""
-    return f"±{exp(FOUR_OF_FIVE * estimate.step_spread) - 1:.0%}: {estimate.familiarity}".replace(
-        "%", " %"
-    )
+def error_bar(estimate: Estimate) -> str:
+    """How far four of five measured MFU lie from a predicted one at most."""
+    return f"±{exp(FOUR_OF_FIVE * estimate.step_spread) - 1:.0%}"
+
+
+def _error(estimate: Estimate) -> str:
+    low, high = (f"{100 * end:.0f}" for end in estimate.mfu_band)
+    share = f"{error_bar(estimate)}, MFU {low}–{high}%, in four runs of five"
+    return f"{share}: {estimate.familiarity}"
+
+
+def _legend(estimate: Estimate) -> list[str]:
+    """The terms that are shown by name."""
+    time, memory = estimate.time, estimate.fullest.memory
+    of_time, of_memory = ([name for name, _ in _named(terms)] for terms in (time, memory))
+    summed = any(len(_largest(each)) > NAMED for each in (time, memory))
+    return legend(of_time, of_memory, rest=summed)

@@ -9,6 +9,7 @@ from parc.compiler.plan import Plan
 from ..staging import Staged
 from .plan_json import JsonObject, planned_json, rounded
 from .plan_text import plans_text
+from .summary_text import summary_text
 from .words.layouts import splitting
 from .words.numbers import duration, of_peak, short
 from .words.paragraphs import words
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def staged_text(staged: Staged) -> Text:
-    """The plans of each stage that has one, then the sums."""
+def staged_text(staged: Staged, whole: bool = False) -> Text:
+    """The plans of each stage that has one, in full if they are asked for as a `whole`, then the sums."""
     from rich.text import Text
 
     parts: list[Text] = []
     for stage in staged.stages:
         if stage.plans:
-            parts += [plans_text(stage), Text()]
+            parts += [(plans_text if whole else summary_text)(stage), Text()]
     return Text("\n").join([*parts, Text("\n".join(sum_lines(staged)))])
 
 

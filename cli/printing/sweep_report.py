@@ -23,7 +23,7 @@ from .terminal import print_text
 #: Numbers of a plan in CSV and JSON, with their units in docs/sweep.md.
 NUMBERS = (
     "gpus", "nodes", "days", "cost", "energy_joules", "mfu", "peak_flops", "step_seconds",
-    "tokens_per_second", "memory_bytes", "out_of_memory",
+    "tokens_per_second", "tokens_per_second_per_gpu", "tflops_per_gpu", "memory_bytes", "out_of_memory",
 )  # fmt: skip
 
 

@@ -86,7 +86,8 @@ def _head(report: Report) -> Cells:
     target = ["target"] if len(report.targets) > 1 else []
     cost = ["cost"] if report.priced else []
     peak = ["of"] if report.peaks_differ else []
-    return Cells(["", *names, *target], ["GPUs", "days", *cost, "energy", "MFU", *peak], "layout")
+    numbers = ["GPUs", "days", *cost, "energy", "tokens/s/GPU", "MFU", *peak]
+    return Cells(["", *names, *target], numbers, "layout")
 
 
 def _cells(report: Report, line: Line) -> Cells:
@@ -97,7 +98,7 @@ def _cells(report: Report, line: Line) -> Cells:
         return Cells(texts, [], f"{reason['code']}: {reason['message']}")
     cost = [f"{short(plan['cost'])}$"] if report.priced else []
     numbers = [f"{plan['gpus']:,}", duration(plan["days"]), *cost, _energy(plan["energy_joules"])]
-    numbers.append(f"{plan['mfu']:.1%}")
+    numbers += [f"{plan['tokens_per_second_per_gpu']:,.0f}", f"{plan['mfu']:.1%}"]
     if report.peaks_differ:
         numbers.append(peak(plan["precision"], plan["peak_flops"]))
     return Cells(texts, numbers, _splitting(plan["layout"]))

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from parc.dsl.job import Job
 
 #: Quantities of an estimate that are kept.
-_QUANTITIES = {"days", "cost", "energy_joules", "mfu", "step_seconds", "tokens_per_second"}
-_NUMBERS = {*_QUANTITIES, "gpus", "nodes", "memory_bytes", "out_of_memory", "peak_flops"}
+_QUANTITIES = {
+    "days", "cost", "energy_joules", "mfu", "tflops_per_gpu", "step_seconds", "tokens_per_second",
+}  # fmt: skip
+_DERIVED = {"gpus", "nodes", "memory_bytes", "out_of_memory", "tokens_per_second_per_gpu"}
+_NUMBERS = {*_QUANTITIES, *_DERIVED, "peak_flops"}
 _NAMES = ("target", "proof", "gpu", "precision")
 
 
@@ -97,14 +100,11 @@ def _numbers(plan: Plan) -> JsonObject:
     return rounded(
         {
             "target": plan.target,
-            "gpus": plan.layout.gpus,
-            "nodes": plan.layout.nodes,
             "gpu": plan.job.cluster.gpu.name,
             "precision": plan.job.train.precision,
             "peak_flops": plan.job.peak_flops,
             **estimate.model_dump(include=_QUANTITIES),
-            "memory_bytes": estimate.memory_bytes,
-            "out_of_memory": estimate.out_of_memory,
+            **{name: getattr(estimate, name) for name in sorted(_DERIVED)},
             "proof": plan.proof.status,
             "layout": changed(plan.layout),
             **({"settings": plan.settings} if plan.settings else {}),

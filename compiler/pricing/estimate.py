@@ -60,6 +60,7 @@ def estimate_layout(
         mfu_full_attention=values["mfu"] * case.model_flops_full_attention / case.model_flops,
         hfu=values["hfu"],
         tokens_per_second=values["tokens_per_second"],
+        tflops_per_gpu=values["mfu"] * case.job.peak_flops / 1e12,
         days=values["days"] / 86400,
         cost=values["cost"],
         energy_joules=values["energy"],

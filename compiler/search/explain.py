@@ -393,4 +393,5 @@ def _gain(name: str, without: float, best: float) -> list[str]:
     if not without:
         return [f"{name}: down to 0 without"]
     ratio = abs(best / without) if best > 0 else abs(without / best)
-    return [f"{name}: {ratio:.2f}x better without"] if ratio > 1.005 else []
+    better = f"{ratio - 1:.0%}" if ratio < 2 else f"{ratio:.1f} times"
+    return [f"{name}: {better} better without it"] if ratio > 1.005 else []

@@ -19,7 +19,7 @@ def dense_layers(config: Config, key: str, sparse: list[bool]) -> Settings:
     dense = sparse.count(False)
     if any(sparse[:dense]):
         config.unsay(
-            key, f"the {dense} dense layers stand among those with experts, here before them"
+            key, f"its {dense} dense layers are among those with experts, parc puts them first"
         )
     return {"dense_layers": dense}
 

@@ -5,25 +5,10 @@ from __future__ import annotations
 from parc.compiler.plan import Estimate
 from parc.compiler.risk import band
 from parc.printing.words.numbers import seconds
+from parc.printing.words.terms import OF_TIME
 
 from .common import ACCENT, FAINT, INK, Json, axis, figure
 
-#: What the parts of a step are, for those who do not know their names.
-MEANINGS = {
-    "compute": "products and kernels of the model",
-    "recompute": "forward passes repeated to save memory",
-    "tp": "exchange of tensor parallel groups that nothing hides",
-    "cp": "exchange of context parallel groups that nothing hides",
-    "ep": "tokens on their way to experts and back",
-    "pp": "messages between pipeline ranks",
-    "dp": "weights and gradients of data parallel groups that nothing hides",
-    "bubble": "pipeline ranks that wait for others",
-    "host": "kernels that wait for the host to launch them",
-    "optimizer": "the optimizer's update",
-    "offload": "transfers to the host and back",
-    "stragglers": "waiting for the slowest GPU",
-    "other": "what every step and micro-batch has besides",
-}
 HEIGHT_OF_BAR = 30
 
 
@@ -41,7 +26,7 @@ def step(estimate: Estimate) -> Json:
         "x": values,
         "marker": {"color": ["$s1"] * len(parts) + [ACCENT]},
         "customdata": [
-            [seconds(value), value / whole, MEANINGS.get(name, name)]
+            [seconds(value), value / whole, OF_TIME.get(name, name)]
             for name, value in zip(names, values, strict=True)
         ],
         "hovertemplate": "%{customdata[0]}, %{customdata[1]:.1%} of the step<br>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -60,10 +61,10 @@ def test_a_settled_choice_is_not_advised_on(small: Plan) -> None:
 
 def test_a_more_probable_rival_stands_beside_the_reason_of_the_choice(small: Plan) -> None:
     assert advice(doubted(small)) == (
-        "Run megatron's layout (tp 2), but tp 4 · pp 2 may be better: the best layout splits the model so "
-        "with a probability of 50 %, as the chosen one does with 20 %. The choice stays because it is "
-        "predicted 1.3% better, which is less than the model's error between the two (±7 %). On average it "
-        "misses the best by 3.0%."
+        "Run megatron's layout (tp 2), but tp 4 · pp 2 may be better: 50 % chance that the best layout "
+        "splits the model so, 20 % that it splits it as the chosen one. The choice stays because it is "
+        "predicted 1.3% better, which is less than the model's error between the two (±7 %). The expected "
+        "loss against the true best is 3.0%."
     )
 
 
@@ -104,7 +105,7 @@ def test_a_choice_of_the_simulator_names_it(small: Plan) -> None:
 def test_a_large_regret_without_rivals_is_told(small: Plan) -> None:
     found = advice(doubted(small, rivals=(), regret=0.07))
     assert found.endswith(
-        "but another layout may be better. On average it misses the best by 7.0%."
+        "but another layout may be better. The expected loss against the true best is 7.0%."
     )
 
 
@@ -141,15 +142,13 @@ def test_the_command_is_what_parc_trials_takes(path: str, small: Plan) -> None:
 def test_the_printed_command_runs(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[Doubt.__module__], "LARGE_REGRET", 0.0)
     batch = ("--set", "train.global_batch=32")
-    text = run("plan", "job.par", *batch).out
-    (command,) = [line for line in text.splitlines() if "parc trials" in line]
-    words = shlex.split(command)
-    assert words[-4:] == [
-        "--target",
-        json.loads(run("plan", "job.par", "--json").out)["best"],
-        *batch,
-    ]
-    assert run(*words[1:]).code == 0 and Path("trials/run.sh").exists()
+    best = json.loads(run("plan", "job.par", "--json").out)["best"]
+    for whole in ((), ("-v",)):
+        text = run("plan", "job.par", *whole, *batch).out
+        (command,) = re.findall(r"parc (trials .*)", text)
+        words = shlex.split(command)
+        assert words[-4:] == ["--target", best, *batch]
+    assert run(*words).code == 0 and Path("trials/run.sh").exists()
 
 
 def test_code_with_backticks_is_quoted() -> None:

@@ -28,7 +28,7 @@ def test_a_job_its_folder_and_its_script_are_the_same(compiled: Parc) -> None:
     assert kinds == ["job", "plan", "plan", "launch files"]
     first, *others = [each["estimate"] for each in value["subjects"]]
     for other in others:
-        for name in ("layout", "step_seconds", "mfu", "memory_bytes", "time"):
+        for name in ("layout", "step_seconds", "mfu", "tflops_per_gpu", "memory_bytes", "time"):
             assert other[name] == first[name], name
     assert value["settings"] == {"megatron": {}}
 
@@ -58,9 +58,17 @@ def test_a_plan_that_tells_of_no_peak_is_compared_all_the_same(compiled: Parc) -
     written = json.loads(Path("out/plan.json").read_text())
     for older in ({}, {"peak": None}, {"peak": {"precision": 8}}):
         job = {key: value for key, value in written["job"].items() if key != "peak"}
-        Path("out/plan.json").write_text(json.dumps({**written, "job": {**job, **older}}))
+        plans = [
+            {key: value for key, value in plan.items() if not key.endswith("_per_gpu")}
+            for plan in written["plans"]
+        ]
+        text = json.dumps({**written, "job": {**job, **older}, "plans": plans})
+        Path("out/plan.json").write_text(text)
         found = compiled("compare", "out", "fp8.par", "--target", "megatron")
         assert found.code == 0 and "peak, TFLOP/s" not in found.out
+        rows = [line.split() for line in found.out.splitlines() if "/s/GPU" in line]
+        assert [row[0] for row in rows] == ["tokens/s/GPU", "TFLOP/s/GPU"]
+        assert all(row[1] == "–" != row[2] for row in rows)
 
 
 @pytest.mark.parametrize(("columns", "tables"), [(80, 2), (120, 1)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -64,13 +65,21 @@ def test_a_job_without_a_layout_has_nothing_to_explain(run: Parc) -> None:
 
 def test_against_a_layout_shows_a_waterfall_that_adds_up(run: Parc) -> None:
     found = run("explain", "job.par", "--target", "megatron", "--against", "tp=2,pp=2")
-    text = found.out[found.out.index("Against the given layout") :]
+    text = found.out
     assert found.code == 0 and "tp 2 · pp 2" in text and "│█" in text
+    first = re.match(r"The given layout is predicted ([\d.]+)% slower than megatron's plan: ", text)
+    assert first and text.index("  why     loses ") < text.index("  step  ")
+    assert not any(heading in text for heading in HEADINGS)
+    whole = run("explain", "job.par", "--target", "megatron", "--against", "tp=2,pp=2", "-v").out
+    assert whole.startswith(text.rpartition("\n\n")[0])
+    assert all(f"\n{heading}\n" in whole for heading in HEADINGS)
     value = json.loads(
         run("explain", "job.par", "--target", "megatron", "--against", "tp=2,pp=2", "--json").out
     )
     other = value["against"]
     assert other["decisions"]["tp"] == [value["layout"]["tp"], 2]
+    longer = 100 * other["seconds"] / value["step_seconds"]
+    assert float(first[1]) == pytest.approx(longer, abs=0.06)
     for terms, whole in (("time", "seconds"), ("memory", "memory_bytes")):
         changes = sum(term["change"] for term in other[terms])
         assert changes == pytest.approx(other[whole], rel=1e-3, abs=1e-6)
@@ -79,13 +88,14 @@ def test_against_a_layout_shows_a_waterfall_that_adds_up(run: Parc) -> None:
 def test_against_its_own_script_nothing_differs(run: Parc) -> None:
     assert run("compile", "job.par", "-o", "out").code == 0
     for script in ("out/megatron/pretrain.sh", "out/torchtitan/launch.sh"):
-        assert "it is the chosen one" in run("explain", "job.par", "--against", script).out
+        assert "is the one that" in run("explain", "job.par", "--against", script).out
 
 
 def test_against_a_layout_that_breaks_the_goal(run: Parc) -> None:
     Path("tight.par").write_text(JOB.replace("maximize mfu", "maximize mfu; require tp == 1"))
     found = run("explain", "tight.par", "--target", "megatron", "--against", "tp=2")
     assert found.code == 0 and "breaks  `require tp == 1`" in found.out
+    assert "It cannot be chosen: `require tp == 1`." in " ".join(found.out.split())
 
 
 @pytest.mark.parametrize(
@@ -116,7 +126,9 @@ def test_a_log_shows_predicted_beside_measured(run: Parc) -> None:
     simulated_logs.record(Path(), ["tp2"], noise=0.001)
     given = ("explain", "job.par", "--target", "megatron", "--log", "tp2.log")
     text = run(*given).out
-    rows = [line.split() for line in text[text.index("Predicted and measured") :].splitlines()]
+    rows = [
+        line.split() for line in text[text.index("Predicted and measured") :].splitlines() if line
+    ]
     assert ["predicted", "measured"] in rows and {"step", "MFU", "tokens/s"} <= {r[0] for r in rows}
     ran = json.loads(run(*given, "--json").out)["ran"]
     step = ran["step_seconds"]
@@ -162,7 +174,9 @@ def test_a_log_with_timers_shows_the_parts_of_a_step_and_memory(run: Parc) -> No
     assert reserved["measured"] == pytest.approx(3072.5 * 2**20, rel=1e-3)
     assert reserved["predicted"] > 2**28
     text = run(*given).out
-    rows = [line.split() for line in text[text.index("Predicted and measured") :].splitlines()]
+    rows = [
+        line.split() for line in text[text.index("Predicted and measured") :].splitlines() if line
+    ]
     assert {"passes", "optimizer", "between", "memory"} <= {row[0] for row in rows}
 
 

@@ -59,7 +59,7 @@ def test_one_command_from_a_config_to_a_plan(run: Parc) -> None:
     ran = run("init", "--hf", "tiny", "--gpus", "8xH100", "-o", "new.par", "--plan")
     assert ran.code == 0, ran.err
     assert f"new.par: tiny, {PARAMETERS:,} parameters\n" in ran.out
-    assert "MFU" in ran.out and "best of" in ran.out
+    assert "MFU" in ran.out and "  run  " in ran.out
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.json")), ids=lambda path: path.stem)
@@ -86,7 +86,7 @@ def smallest_of_each_family() -> dict[str, Path]:
 def test_every_family_is_one_command_from_its_config_to_a_plan(run: Parc, path: Path) -> None:
     ran = run("init", "--hf", str(path), "-o", "new.par", "--plan")
     assert ran.code == 0, ran.err
-    assert f"new.par: {path.stem}, " in ran.out and "best of" in ran.out
+    assert f"new.par: {path.stem}, " in ran.out and "  run  " in ran.out
     assert re.search(r"\b\d+(\.\d+)?% MFU|MFU +\d", ran.out), ran.out
 
 

@@ -211,3 +211,25 @@ def test_the_sums_say_of_which_peak_the_mfu_of_a_stage_is(tmp_path: Path) -> Non
     assert len(rows) >= 2
     for row in rows:
         assert ("of fp8's 1,979 TFLOP/s" in row) == row.startswith("    long")
+
+
+def test_one_command_starts_all_stages(
+    job: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """That of the last stage, which submits those before; without SLURM one of each, in their order."""
+    assert main(["plan", str(job)]) == 0
+    assert f"next: parc compile {job} -o out\n" in capfd.readouterr().out
+    for launch, wanted in (
+        ("launch slurm { time = 1 h }", ["long/slurm/megatron-stages.sh"]),
+        (
+            'launch hosts { hostfile = "h" }',
+            ["main/hosts/megatron.sh", "long/hosts/megatron.sh"],
+        ),
+    ):
+        job.write_text(TEXT.format(long="", goal="; require zero <= 1", options="") + launch)
+        out = tmp_path / launch.split()[1]
+        assert main(["compile", str(job), "-o", str(out), "--target", "megatron"]) == 0
+        printed = capfd.readouterr().out.splitlines()
+        assert [line for line in printed if line.startswith("next:")] == [
+            f"next: bash {out / each}" for each in wanted
+        ]

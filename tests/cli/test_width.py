@@ -25,7 +25,7 @@ LAYOUT = "tp=2,pp=2"
     "command",
     [
         ("plan", "job.par"),
-        ("plan", "job.par", "--target", "megatron"),
+        ("plan", "job.par", "-v", "--target", "megatron"),
         ("estimate", "job.par", "--target", "megatron", "--layout", LAYOUT),
         ("explain", "job.par", "--target", "megatron", "--against", LAYOUT),
     ],
@@ -79,11 +79,11 @@ def test_a_part_longer_than_the_terminal_stays_whole() -> None:
 
 
 def test_a_plan_says_what_is_next_and_why_it_was_chosen(run: Parc) -> None:
-    lines = run("plan", "job.par", "--target", "megatron").out.splitlines()
+    lines = run("plan", "job.par", "-v", "--target", "megatron").out.splitlines()
     labels = [line[2:10].strip() for line in lines if line.startswith("  ") and line[2] != " "]
-    wanted = ["memory", "step", "band", "choice", "next", "doubt", "proof"]
+    wanted = ["memory", "step", "error", "choice", "closest", "doubt", "proof"]
     assert [label for label in labels if label in wanted] == wanted
-    (following,) = (line for line in lines if line.startswith("  next"))
+    (following,) = (line for line in lines if line.startswith("  closest"))
     assert re.search(r"% worse in mfu: .* → ", following)
 
 

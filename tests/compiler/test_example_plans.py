@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from parc.backends import BACKENDS
+from parc.compiler.case import Case
 from parc.compiler.plan import Estimate, Layout, Plan
 from parc.compiler.pricing.estimate import one_row
 from parc.compiler.pricing.quantities import price
@@ -141,6 +143,13 @@ def test_quantities_agree(name: str) -> None:
         tokens = job.train.global_batch * job.train.seq_len
         gpus = estimate.layout.gpus
         assert estimate.tokens_per_second == pytest.approx(tokens / estimate.step_seconds)
+        assert estimate.tokens_per_second_per_gpu * gpus == pytest.approx(
+            estimate.tokens_per_second
+        )
+        reached = estimate.tflops_per_gpu * 1e12
+        flops = Case(job, BACKENDS[plan.target].target).model_flops
+        assert reached * gpus * estimate.step_seconds == pytest.approx(flops)
+        assert reached / job.peak_flops == pytest.approx(estimate.mfu)
         days = estimate.step_seconds * job.train.total_steps / 86400
         assert estimate.goodput is not None and estimate.goodput.share < 1
         days /= estimate.goodput.share

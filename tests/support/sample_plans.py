@@ -234,12 +234,13 @@ def sample_estimate(
         mfu_full_attention=0.47,
         hfu=0.46,
         tokens_per_second=711_000.0,
+        tflops_per_gpu=0.44 * job.peak_flops / 1e12,
         days=244.0,
         cost=1.1e6,
         energy_joules=1e12,
         bubble=0.045,
         step_spread=0.1,
-        familiarity="a known stack on a known GPU",
+        familiarity="software stack and GPU both calibrated on measured runs",
         memory_spread=0.08,
     )
 

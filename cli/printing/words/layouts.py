@@ -28,6 +28,13 @@ def layout_parts(layout: Layout) -> list[str]:
     return [part for part in found if part]
 
 
+def split_text(layout: Layout) -> str:
+    """How a layout splits the model and the batch."""
+    parts = layout_parts(layout)
+    first = next(at for at, part in enumerate(parts) if part.startswith("micro-batch"))
+    return BETWEEN.join(parts[:first])
+
+
 def splitting(layout: Layout) -> str:
     """How a layout splits the model."""
     degrees = [_degree(name, getattr(layout, name)) for name in ("tp", "pp", "cp", "ep")]

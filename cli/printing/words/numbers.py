@@ -25,12 +25,15 @@ def peak(precision: str, flops: float) -> str:
     return f"{precision}'s {flops / 1e12:,.0f} TFLOP/s"
 
 
+def peak_of(job: Job) -> str:
+    """The peak that a job's MFU is a share of."""
+    return peak(job.train.precision, job.peak_flops)
+
+
 def of_peak(job: Job) -> str:
-    """Said behind an MFU that is not of the GPU's 16-bit rate, of which it is usually told."""
-    gpu, flops = job.cluster.gpu, job.peak_flops
-    if flops in (gpu.bf16, gpu.fp16):
-        return ""
-    return f" of {peak(job.train.precision, flops)}"
+    """Said behind an MFU, where there is little room: the peak where it is not the GPU's 16-bit rate."""
+    gpu = job.cluster.gpu
+    return "" if job.peak_flops in (gpu.bf16, gpu.fp16) else f" of {peak_of(job)}"
 
 
 def risk(chance: float) -> str:

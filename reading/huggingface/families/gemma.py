@@ -25,13 +25,17 @@ def gemma3(config: Config) -> Settings:
             "rope_local_base_freq", "layers with a window have the positions of the others"
         )
     if config.has("rope_scaling"):
-        config.unsay("rope_scaling", "it is of the layers without a window alone, here of all")
+        config.unsay(
+            "rope_scaling", "Gemma scales RoPE in full-attention layers alone, parc in all"
+        )
     return found | windows(config, layers, alternating(layers, every))
 
 
 def _gemma(config: Config) -> Settings:
     """Gemma2DecoderLayer and Gemma2RMSNorm of transformers."""
-    config.differs("norms stand before and behind attention and feed-forward, here before them")
+    config.differs(
+        "the model normalises before and after attention and feed-forward, parc before them alone"
+    )
     config.differs("norms multiply by 1 + weight, and embeddings by the root of hidden")
     if config.number("query_pre_attn_scalar") != config.whole("head_dim"):
         config.unsay("query_pre_attn_scalar", "scores are divided by the root of the head size")

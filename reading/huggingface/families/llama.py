@@ -53,7 +53,7 @@ def phi3(config: Config) -> Settings:
 
 def olmo2(config: Config) -> Settings:
     """Olmo2DecoderLayer and Olmo2Attention of transformers."""
-    config.differs("norms stand behind attention and feed-forward, here before them")
+    config.differs("the model normalises after attention and feed-forward, parc before them")
     config.differs("queries and keys are normalised over all heads together, here head by head")
     return llama(config) | {"qk_norm": True}
 

@@ -83,5 +83,13 @@ def test_where_only_mfu_is_asked_for_over_several_peaks_time_and_energy_are_weig
 
 
 def test_of_one_peak_no_column_tells_it(run: Parc) -> None:
-    table = run(*COMMAND, "--over", "cluster.nodes=1,2").out
+    command = [*COMMAND, "--over", "cluster.nodes=1,2"]
+    table = run(*command).out
     assert "TFLOP/s" not in table and "is not weighed" not in table
+    plans = [plan for point in points(run(*command, "--json").out) for plan in point["plans"]]
+    for plan in plans:
+        tokens = plan["tokens_per_second"] / plan["gpus"]
+        assert plan["tokens_per_second_per_gpu"] == pytest.approx(tokens, rel=1e-5)
+        reached = plan["mfu"] * plan["peak_flops"] / 1e12
+        assert plan["tflops_per_gpu"] == pytest.approx(reached, rel=1e-5)
+        assert f"  {tokens:,.0f}  {plan['mfu']:.1%}" in table

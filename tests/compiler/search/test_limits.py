@@ -79,7 +79,7 @@ def test_a_search_without_time_leaves_the_best_unproven(monkeypatch: pytest.Monk
     assert unproven.proof.value == proven.proof.value
     assert unproven.proof.bound is None
     text = plans_text(Planned(unproven.job, (unproven,)))
-    assert f"best found, not proven, of {unproven.proof.layouts:,} layouts" in text
+    assert f"best found over {unproven.proof.layouts:,} priced layouts, not proven" in text
 
 
 def test_a_search_without_memory_leaves_the_best_unproven(monkeypatch: pytest.MonkeyPatch) -> None:
