@@ -14,6 +14,7 @@ LAUNCHER = Launcher(
     warnings=problems.warnings,
     codes=problems.CODES,
     manual=problems.MANUAL,
+    start="kubectl create -f {folder}/{file}",
 )
 
 __all__ = ["LAUNCHER", "emit", "facts", "read"]
