@@ -87,8 +87,11 @@ def estimate(job: Job, layout: Mapping[str, int | str], target: str) -> Estimate
     """What one given layout costs, such as `{"tp": 8, "recompute": "full"}`; degrees that it leaves out are 1
     or follow from the others.
 
-    Raises `JobError` naming each rule that the layout breaks, and each value that is none.
+    Raises `JobError` naming each rule that the layout breaks, each value that is none, and an unknown target.
     """
+    if target not in BACKENDS:
+        help = did_you_mean(target, BACKENDS) or f"there are {', '.join(BACKENDS)}"
+        raise JobError([Diagnostic(codes.NO_TARGET, f"no target is called `{target}`", help=help)])
     return compiler.estimate(job, BACKENDS[target].target, layout)
 
 

@@ -52,6 +52,8 @@ def _judged(arguments: Namespace, config: ProjectSettings) -> list[Judged]:
     from parc.lint.accepted.said import said
     from parc.lint.run import lint_texts
 
+    if not arguments.skip_others:
+        _refuse_others(arguments.paths)
     options, budget = _options(arguments, config), Budget()
     texts = _texts(arguments, config, budget)
     if not texts and not arguments.skip_others and not budget.left_out:
@@ -61,6 +63,24 @@ def _judged(arguments: Namespace, config: ProjectSettings) -> list[Judged]:
     environment = {**config.environment, **dict(arguments.env)}
     judged = lint_texts(texts, options, environment, tuple(arguments.script), budget)
     return said(judged, options)
+
+
+def _refuse_others(paths: Sequence[str]) -> None:
+    """Raises `JobError` for files that start no training, and are read by other commands."""
+    from parc.reading.huggingface.described import config_of
+
+    files = [Path(path) for path in paths if os.path.isfile(path)]
+    others = [(path, "a job", "check") for path in files if path.suffix == ".par"]
+    models = (path for path in files if path.suffix == ".json" and config_of(path))
+    others += [(path, "the config of a model", "init --hf") for path in models]
+    refused = [
+        Diagnostic(
+            codes.NO_FILES, f"`{path}` is {what}, no launch file", help=f"`parc {command} {path}`"
+        )
+        for path, what, command in others
+    ]
+    if refused:
+        raise JobError(refused)
 
 
 def _texts(arguments: Namespace, config: ProjectSettings, budget: Budget) -> dict[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import parc
 from parc.backends import OPTIONS
 from parc.dsl import JobError, Source, loads
 from parc.dsl.fixes import applied
@@ -165,3 +166,37 @@ def _typed(words: list[str], shown: str) -> list[str]:
     option = "--gpus" if re.match(r"\d+x", shown) else "--model"
     place = words.index(option) + 1
     return [*words[:place], shown, *words[place + 1 :]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [("job.par", "model { layers = }", "parc check job.par"),
+     ("config.json", '{"model_type": "qwen3"}', "parc init --hf config.json")],
+)  # fmt: skip
+def test_lint_says_who_reads_what_is_no_launch_file(
+    run: Parc, name: str, text: str, line: str
+) -> None:
+    Path(name).write_text(text)
+    ran = run("lint", name)
+    assert ran.code == 2 and f"`{line}`" in ran.err and "no findings" not in ran.out
+    assert run("lint", name, "--skip-others").code == 0
+
+
+def test_estimates_take_words_and_refuse_unknown_ones() -> None:
+    Path("job.par").write_text(job("train", "compile = false"))
+    given = parc.load("job.par")
+    words = parc.estimate(given, {"tp": 2, "recompute": "none"}, "megatron")
+    assert words == parc.estimate(given, {"tp": 2, "recompute": 0}, "megatron")
+    for layout, target, said in (
+        ({"recompute": "nonee"}, "megatron", "did you mean `none`?"),
+        ({"tpp": 2}, "megatron", "did you mean `tp`?"),
+        ({"tp": 2}, "megatrn", "did you mean `megatron`?"),
+    ):
+        with pytest.raises(JobError, match=re.escape(said)):
+            parc.estimate(given, layout, target)
+
+
+def test_epochs_are_taken_out_where_the_length_is_said(run: Parc) -> None:
+    Path("job.par").write_text(job("train", "epochs = 3"))
+    assert run("check", "job.par", "--fix", "--unsafe-fixes").code == 0
+    assert "epochs" not in Path("job.par").read_text()
