@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from parc.dsl.diagnostics import Diagnostic, JobError
@@ -115,9 +116,18 @@ def _unknown(named: str) -> Diagnostic:
     return Diagnostic(codes.NO_STD_ENTRY, f"no model is called `{named}`", help=help)
 
 
+def _letter_off(name: str, named: str) -> bool:
+    """Whether a name is an entry's with a letter too many, too few, or wrong."""
+    ours, theirs = (re.sub(r"[^a-z0-9]", "", each.lower()) for each in (name, named))
+    digits = [re.sub(r"\D", "", each) for each in (ours, theirs)]
+    return digits[0] == digits[1] and SequenceMatcher(None, ours, theirs).ratio() > 0.85
+
+
 def _alike(name: str, named: str) -> bool:
     """Whether an entry may be meant: of the same family, and of the version and size that are said of it."""
     family, said = (re.split(r"[^a-z]", each.lower(), maxsplit=1)[0] for each in (name, named))
+    if _letter_off(name, named):
+        return True
     if family[:3] != said[:3] or not said:
         return False
     numbers = [re.findall(r"\d+", each) for each in (name, _TUNED.sub("", named))]

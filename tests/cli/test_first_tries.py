@@ -182,7 +182,7 @@ def test_lint_says_who_reads_what_is_no_launch_file(
     assert run("lint", name, "--skip-others").code == 0
 
 
-def test_estimates_take_words_and_refuse_unknown_ones() -> None:
+def test_estimates_take_words_and_refuse_unknown_ones(run: Parc) -> None:
     Path("job.par").write_text(job("train", "compile = false"))
     given = parc.load("job.par")
     words = parc.estimate(given, {"tp": 2, "recompute": "none"}, "megatron")
