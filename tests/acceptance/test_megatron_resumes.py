@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ from tests.acceptance.support.stages import compiled
 
 STEPS, SAVED = 12, 6
 JOB = """
-model tiny {{ layers = 2; hidden = 64; heads = 4; kv_heads = 2; ffn = 128; vocab = 256 }}
+model tiny {{
+  layers = 4; hidden = 64; heads = 4; kv_heads = 2; ffn = 128; vocab = 256; {experts}
+}}
 cluster some from std.dgx_h100 {{ nodes = 1; gpus_per_node = {gpus}; cpu_cores = 2 }}
 train {{
   seq_len = 64; global_batch = 8; steps = 12; warmup = 2; learning_rate = 3e-3; elastic = {elastic}
@@ -28,25 +31,39 @@ train {{
 goal {{ {conditions} }}
 {target}
 """
-#: GPUs, and conditions on the layout.
-ONE = (1, "require micro_batch == 4")
-REPLICAS = (2, "require dp == 2")
-TENSOR = (2, "require tp == 2")
-PIPELINE = (2, "require pp == 2; require vpp == 1")
+EXPERTS = "experts = 4; topk = 2; expert_ffn = 64; aux_loss = 0"
+
+
+@dataclass(frozen=True)
+class Layout:
+    gpus: int
+    conditions: str
+    experts: str = ""
+
+
+ONE = Layout(1, "require micro_batch == 4")
+REPLICAS = Layout(2, "require dp == 2")
+TENSOR = Layout(2, "require tp == 2")
+PIPELINE = Layout(2, "require pp == 2; require vpp == 1")
 CHANGES = {
     "fewer replicas": (REPLICAS, ONE),
     "no tensor parallelism": (TENSOR, ONE),
     "no pipeline": (PIPELINE, ONE),
-    "a pipeline of tensor ranks": (TENSOR, PIPELINE),
+    "an interleaved pipeline of tensor ranks": (
+        TENSOR,
+        Layout(2, "require pp == 2; require vpp == 2"),
+    ),
+    "longer parts of sequences": (Layout(2, "require cp == 2"), ONE),
+    "experts of tensor ranks": (
+        Layout(2, "require tp == 2; require ep == 1; require etp == 2", EXPERTS),
+        Layout(2, "require tp == 1; require ep == 2; require etp == 1", EXPERTS),
+    ),
 }
-Layout = tuple[int, str]
 
 
 def script(layout: Layout, folder: Path, elastic: bool = True) -> Path:
-    gpus, conditions = layout
-    given = {"gpus": gpus, "conditions": conditions, "elastic": str(elastic).lower()}
-    files = compiled(JOB.format(**given, target=TARGET), folder)
-    return files["one"] / "megatron" / "pretrain.sh"
+    given = {**vars(layout), "elastic": str(elastic).lower(), "target": TARGET}
+    return compiled(JOB.format(**given), folder)["one"] / "megatron" / "pretrain.sh"
 
 
 def half(found: Path, root: Path) -> None:
@@ -63,7 +80,8 @@ def unbroken(found: Path, folder: Path) -> dict[int, float]:
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_it_goes_on_in_another_layout_as_if_it_had_not_changed(name: str, tmp_path: Path) -> None:
-    before, after = (script(each, tmp_path / f"{each[1]}") for each in CHANGES[name])
+    first, second = CHANGES[name]
+    before, after = script(first, tmp_path / "1"), script(second, tmp_path / "2")
     wanted = unbroken(before, tmp_path / "unbroken")
     root = checkout(tmp_path)
     half(before, root)
@@ -75,11 +93,15 @@ def test_it_goes_on_in_another_layout_as_if_it_had_not_changed(name: str, tmp_pa
 #: What a start of another layout says of the checkpoint of a job that is not elastic: words of its row.
 REFUSED = {
     "buffers of tensor ranks": (
-        TENSOR,
-        (2, "require dp == 2; require zero == 1"),
+        Layout(2, "require tp == 2; require zero == 1"),
+        Layout(2, "require dp == 2; require zero == 1"),
         "(TP, PP) mismatch after resume",
     ),
-    "one GPU": (REPLICAS, (1, "require zero == 0"), "from model not in state dict"),
+    "one GPU": (
+        Layout(2, "require dp == 2; require zero == 1"),
+        Layout(1, "require zero == 0"),
+        "from model not in state dict",
+    ),
 }
 
 
@@ -89,8 +111,7 @@ def test_a_job_that_is_not_elastic_is_refused_before_the_first_step(
 ) -> None:
     """Why `parc reshape` says so. The command that it names, one step more that saves anew, helps."""
     first, second, words = REFUSED[name]
-    before = script((first[0], f"{first[1]}; require zero == 1"), tmp_path / "1", elastic=False)
-    after = script(second, tmp_path / "2", elastic=False)
+    before, after = script(first, tmp_path / "1", False), script(second, tmp_path / "2", False)
     root = checkout(tmp_path)
     half(before, root)
     with started(after, root, tmp_path / "refused.log") as (process, refused):

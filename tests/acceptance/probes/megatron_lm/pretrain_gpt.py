@@ -13,7 +13,9 @@ import torch
 from megatron.core.datasets.blended_megatron_dataset_builder import BlendedMegatronDatasetBuilder
 from megatron.core.datasets.gpt_dataset import GPTDataset, GPTDatasetConfig
 from megatron.core.enums import ModelType
+from megatron.core.parallel_state import get_context_parallel_group
 from megatron.core.tokenizers.utils.build_tokenizer import build_tokenizer
+from megatron.core.utils import get_batch_on_this_cp_rank
 from megatron.training import get_args, pretrain
 from megatron.training.argument_utils import gpt_config_from_args, pretrain_cfg_container_from_args
 from megatron.training.arguments import parse_and_validate_args
@@ -48,7 +50,8 @@ def loss(mask: torch.Tensor, output: torch.Tensor) -> tuple[torch.Tensor, torch.
 
 
 def forward_step(batches: Any, model: Any) -> tuple[Any, Any]:
-    batch = next(batches)
+    group = get_context_parallel_group()
+    batch = get_batch_on_this_cp_rank(next(batches), is_hybrid_cp=False, cp_group=group)
     output = model(batch["tokens"], batch["position_ids"], None, labels=batch["labels"])
     return output, partial(loss, batch["loss_mask"])
 
