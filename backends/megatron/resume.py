@@ -14,7 +14,10 @@ RESHARDABLE = "--dist-ckpt-optim-fully-reshardable"
 #: How an optimizer's state is kept: whole with each weight, by the name of its weight though divided over
 #: ranks, or as the buffers of the ranks that divide it.
 WHOLE, BY_NAME, BUFFERS, TENSORS = "whole", "by weight", "buffers of ranks", "tensors"
-FORMAT, STATE = "format", "optimizer state"
+FORMAT, STATE, EXPERTS = "format", "optimizer state", "experts' optimizer"
+OWN = "their own"
+#: Releases in which ep alone decides whether experts have an optimizer of their own.
+BY_EP_ALONE = tuple(f"0.{minor}" for minor in range(14, 19))
 #: Rates above 0 unless given (megatron/training/arguments.py).
 DROPOUTS = ("--attention-dropout", "--hidden-dropout")
 
@@ -24,11 +27,23 @@ def form(config: LaunchConfig, release: str) -> Mapping[str, str]:
     saved = text_of(config.option("--ckpt-format")) or "torch_dist"
     if saved == "fsdp_dtensor" or config.given(*FSDP):
         return {FORMAT: "fsdp_dtensor", STATE: TENSORS}
+    experts = _experts(config, release)
     # core_v0.14.0 megatron/training/checkpointing.py:374: by weight, unless switched off.
     by_name = config.given(RESHARDABLE) or (release or "0.19").startswith("0.14")
     if not config.given(DISTRIBUTED):
-        return {FORMAT: saved, STATE: WHOLE}
-    return {FORMAT: saved, STATE: BY_NAME if by_name and saved == "torch_dist" else BUFFERS}
+        return {FORMAT: saved, STATE: WHOLE, **experts}
+    state = BY_NAME if by_name and saved == "torch_dist" else BUFFERS
+    return {FORMAT: saved, STATE: state, **experts}
+
+
+def _experts(config: LaunchConfig, release: str) -> dict[str, str]:
+    """Whether experts have an optimizer of their own: where their groups of ranks are others than the rest's
+    (core/tensor_parallel/layers.py:961); before 0.19 with ep above 1 alone (core_r0.18.0 :914)."""
+    experts, ep, tp, etp = (config.number(name) for name in ("experts", "ep", "tp", "etp"))
+    if not experts or None in (ep, tp, etp):
+        return {}
+    apart = ep != 1 or (tp != etp and not release.startswith(BY_EP_ALONE))
+    return {EXPERTS: OWN if apart else "that of all weights"}
 
 
 def draws(config: LaunchConfig) -> bool:
@@ -57,6 +72,11 @@ _SAVE_AGAIN = Cure(
     f"<the old pretrain.sh, on its GPUs> {RESHARDABLE} --exit-interval 1",
     "one step of the old layout, saved in the form that every layout reads",
 )
+_SAME_OPTIMIZERS = (
+    Cure("setting", "goal { require ep == <as before> }", "as many optimizers as before"),
+    _WITHOUT_MOMENTS,
+)
+_OWN = f"`require ep > 1` in both jobs (`{ELASTIC}` does it)"
 _FULLY = f"{RESHARDABLE}, or `{ELASTIC}` in the job"
 _CONVERTED = Cure(
     "command",
@@ -124,6 +144,25 @@ _ROWS = (
         before=f"`require zero == 1` in both jobs (`{ELASTIC}` does it)",
         where="whole (ZeRO 0), or divided",
         when=lambda old, new: WHOLE in (old.form.get(STATE), new.form[STATE]),
+    ),
+    Row(
+        (EXPERTS,),
+        "megatron/core/optimizer/distrib_optimizer.py:962",
+        stops="KeyError: 'optimizer', of a checkpoint of two: experts had an optimizer of their own, with ep "
+        "above 1 or etp other than tp",
+        cures=_SAME_OPTIMIZERS,
+        before=_OWN,
+        where="experts had an optimizer of their own",
+        when=lambda old, new: old.form[EXPERTS] == OWN,
+    ),
+    Row(
+        (EXPERTS,),
+        "megatron/core/optimizer/optimizer.py:1579",
+        stops="Expected ... entries in state dict: experts had no optimizer of their own, with ep 1 and the "
+        "etp that tp is",
+        cures=_SAME_OPTIMIZERS,
+        before=_OWN,
+        where="experts had none of their own",
     ),
     # What the format tells already.
     Row((STATE, "zero"), "megatron/training/checkpointing.py:1616"),

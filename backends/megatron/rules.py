@@ -14,6 +14,7 @@ from ...dsl.arrays import choose
 from ...dsl.job import Job
 from ..capability import BLACKWELL, capability
 from .options import options_of
+from .releases import from_release
 from .transformer_engine import SIDE_MULTIPLE
 
 #: Line numbers below are of this commit (megatron-core 0.20 pre-release); 0.19.2 has the same rules.
@@ -101,10 +102,34 @@ def fsdp_alone(job: Job, zero: Any, tp: Any, cp: Any) -> Any:
     return (capability(job) >= BLACKWELL) | (zero < 2) | ((tp == 1) & (cp == 1))
 
 
-def one_form(job: Job, zero: Any) -> Any:
+def one_form(job: Job, zero: Any, tp: Any, ep: Any, etp: Any) -> Any:
     """Whether checkpoints have the form of all layouts of the job, where they are to go on under others."""
+    if not job.train.elastic:
+        return True
     whole = job.train.optimizer in WHOLE_OPTIMIZERS
-    return (zero == (0 if whole else 1)) | (not job.train.elastic)
+    return (zero == (0 if whole else 1)) & (not job.model.moe or experts_apart(job, tp, ep, etp))
+
+
+def experts_apart(job: Job, tp: Any, ep: Any, etp: Any) -> Any:
+    """Whether experts have an optimizer of their own (core/tensor_parallel/layers.py:961 of 0.19.2)."""
+    return (ep > 1) | ((etp != tp) & from_release(job, "0.19"))
+
+
+def one_form_needs(job: Job, zero: int, tp: int, ep: int, etp: int) -> str:
+    if zero > 1:
+        return (
+            f"zero {zero} is Megatron-FSDP, whose checkpoints (fsdp_dtensor) no other layout of an elastic "
+            "job could read"
+        )
+    if zero == 0 and job.train.optimizer not in WHOLE_OPTIMIZERS:
+        return (
+            "zero 0 saves the optimizer's state under other names than the zero 1 of an elastic job's other "
+            "layouts"
+        )
+    return (
+        f"with ep {ep} experts share the other weights' optimizer, and an elastic job's layouts in which "
+        "they have their own do not read it"
+    )
 
 
 def fp8_shapes(job: Job, tp: Any) -> Any:
@@ -325,20 +350,15 @@ SHARDING = (
     ),
     Predicate(
         "PAR453",
-        "elastic-zero",
-        "another zero than 1 where checkpoints are to go on under another layout",
-        ("zero",),
+        "elastic-form",
+        "a layout whose checkpoints have another form, where they are to go on under others",
+        ("zero", "tp", "ep", "etp"),
         one_form,
-        lambda job, zero: (
-            f"zero {zero} is Megatron-FSDP, whose checkpoints (fsdp_dtensor) no other layout of an elastic "
-            "job could read"
-            if zero > 1
-            else "zero 0 saves the optimizer's state under other names than the zero 1 of an elastic job's "
-            "other layouts"
-        ),
+        one_form_needs,
         f"{COMMIT} megatron/training/checkpointing.py, _get_checkpoint_format; "
-        "megatron/core/optimizer/optimizer.py, sharded_state_dict",
-        stricter="an elastic job keeps one form of checkpoints at every size, the distributed optimizer's",
+        "megatron/core/optimizer/optimizer.py, sharded_state_dict and load_state_dict",
+        stricter="an elastic job keeps one form of checkpoints at every size: the distributed optimizer's, "
+        "and experts with one of their own",
     ),
     Predicate(
         "PAR309",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from parc.backends import BACKENDS
+from parc.backends.megatron.resume import RESHARDABLE
 from tests.acceptance.support.megatron_runs import (
     CLOSE,
     TARGET,
@@ -54,9 +55,9 @@ CHANGES = {
         Layout(2, "require pp == 2; require vpp == 2"),
     ),
     "longer parts of sequences": (Layout(2, "require cp == 2"), ONE),
-    "experts of tensor ranks": (
-        Layout(2, "require tp == 2; require ep == 1; require etp == 2", EXPERTS),
-        Layout(2, "require tp == 1; require ep == 2; require etp == 1", EXPERTS),
+    "experts of other ranks": (
+        Layout(2, "require tp == 1; require ep == 2", EXPERTS),
+        Layout(2, "require tp == 2; require ep == 1; require etp == 1", EXPERTS),
     ),
 }
 
@@ -66,10 +67,10 @@ def script(layout: Layout, folder: Path, elastic: bool = True) -> Path:
     return compiled(JOB.format(**given), folder)["one"] / "megatron" / "pretrain.sh"
 
 
-def half(found: Path, root: Path) -> None:
+def half(found: Path, root: Path, *options: str) -> None:
     """The first steps, and their checkpoint."""
-    log = root.parent / "first.log"
-    assert max(trained(found, root, log, "--exit-interval", str(SAVED)).losses) == SAVED
+    log, end = root.parent / "first.log", ("--exit-interval", str(SAVED))
+    assert max(trained(found, root, log, *end, *options).losses) == SAVED
     assert last_saved(root) == SAVED
 
 
@@ -91,7 +92,7 @@ def test_it_goes_on_in_another_layout_as_if_it_had_not_changed(name: str, tmp_pa
 
 
 #: What a start of another layout says of the checkpoint of a job that is not elastic: words of its row.
-REFUSED = {
+REFUSED: dict[str, tuple[Layout, Layout, str]] = {
     "buffers of tensor ranks": (
         Layout(2, "require tp == 2; require zero == 1"),
         Layout(2, "require dp == 2; require zero == 1"),
@@ -101,6 +102,16 @@ REFUSED = {
         Layout(2, "require dp == 2; require zero == 1"),
         Layout(1, "require zero == 0"),
         "from model not in state dict",
+    ),
+    "one GPU that had divided experts": (
+        Layout(2, "require tp == 1; require ep == 2; require zero == 1", EXPERTS),
+        Layout(1, "require zero == 1", EXPERTS),
+        "KeyError: 'optimizer'",
+    ),
+    "divided experts that one GPU had": (
+        Layout(1, "require zero == 1", EXPERTS),
+        Layout(2, "require tp == 1; require ep == 2; require zero == 1", EXPERTS),
+        "entries in state dict",
     ),
 }
 
@@ -113,7 +124,7 @@ def test_a_job_that_is_not_elastic_is_refused_before_the_first_step(
     first, second, words = REFUSED[name]
     before, after = script(first, tmp_path / "1", False), script(second, tmp_path / "2", False)
     root = checkout(tmp_path)
-    half(before, root)
+    half(before, root, *([RESHARDABLE] if first.experts else ()))
     with started(after, root, tmp_path / "refused.log") as (process, refused):
         assert process.wait(LIMIT_SECONDS) != 0
     row = next(each for each in BACKENDS["megatron"].resume.rows if words in each.stops)

@@ -17,6 +17,7 @@ from parc.compiler.plan import Layout, Plan, Proof
 from parc.compiler.target import Target
 from parc.dsl.diagnostics import JobError
 from parc.printing.checkpoints_text import checkpoint_lines
+from tests.support.megatron_plans import MOE
 from tests.support.read_back import read_back
 from tests.support.sample_plans import sample_plan, train_of
 
@@ -91,6 +92,32 @@ def test_an_elastic_job_is_written_and_read_back(target: str, version: str) -> N
         assert (said in text) == elastic or not said
         read = backend.reader.train(read_back(files))
         assert read.get("elastic", False) == (elastic and bool(said))
+
+
+OWN, SHARED = "their own", "that of all weights"
+#: tp, ep and etp, a release, and whether experts have an optimizer of their own.
+APART = [
+    (1, 2, 1, "0.19", True), (2, 1, 1, "0.19", True), (2, 1, 2, "0.19", False),
+    (2, 1, 1, "0.18", False), (2, 2, 2, "0.18", True),
+]  # fmt: skip
+
+
+def test_whose_optimizer_experts_have_is_read_and_decides() -> None:
+    backend = BACKENDS["megatron"]
+    for tp, ep, etp, version, apart in APART:
+        layout = Layout(tp=tp, ep=ep, etp=etp, dp_shard=8, zero=1, microbatches=4)
+        options = backend.target.options(version=version)
+        files = backend.emit(sample_plan("megatron", options, model=MOE, layout=layout))
+        form = backend.resume.form(read_back(files), version)
+        assert form["experts' optimizer"] == (OWN if apart else SHARED)
+    dense = Layout(dp_shard=8, zero=1, microbatches=4)
+    plain = backend.emit(sample_plan("megatron", backend.target.options(), layout=dense))
+    assert "experts' optimizer" not in backend.resume.form(read_back(plain), "")
+    for old, words in ((OWN, "KeyError: 'optimizer'"), (SHARED, "Expected ... entries")):
+        forms = ({"experts' optimizer": each} for each in (old, SHARED if old == OWN else OWN))
+        sides = [Saved("a side", "megatron", "", {}, form) for form in forms]
+        (change,) = judged(sides[0], sides[1], backend.resume).changes
+        assert change.row is not None and words in change.row.stops
 
 
 OPEN = """

@@ -119,7 +119,11 @@ RULES = {
         {"recompute": 2},
         {"recompute": 3},
     ),
-    "elastic-zero": (job_of(elastic=True), {"zero": 1}, {"zero": 2}),
+    "elastic-form": (
+        job_of(elastic=True),
+        {"zero": 1, "tp": 2, "ep": 1, "etp": 2},
+        {"zero": 2, "tp": 1, "ep": 1, "etp": 1},
+    ),
     "fsdp-weights": (job_of(weights="/models/llama"), {"zero": 1}, {"zero": 3}),
     "fsdp-async": (
         job_of(options=Options(version="0.16"), async_checkpoints=True),
@@ -167,11 +171,31 @@ def test_interleaving_is_fed_by_the_smallest_batch() -> None:
 
 
 def test_an_elastic_job_saves_in_one_form_on_one_gpu_too() -> None:
-    rule = PREDICATES["elastic-zero"]
+    rule, one = PREDICATES["elastic-form"], {"tp": 1, "ep": 1, "etp": 1}
     adam, whole = job_of(elastic=True), job_of(elastic=True, optimizer="sgd")
-    assert [bool(holds(rule, adam, {"zero": zero})) for zero in (0, 1, 3)] == [False, True, False]
-    assert "under other names" in rule.message(adam, zero=0)
-    assert bool(holds(rule, whole, {"zero": 0})) and bool(holds(rule, job_of(), {"zero": 0}))
+    assert [bool(holds(rule, adam, one | {"zero": zero})) for zero in (0, 1, 3)] == [
+        False,
+        True,
+        False,
+    ]
+    assert "under other names" in rule.message(adam, zero=0, **one)
+    assert bool(holds(rule, whole, one | {"zero": 0})) and bool(
+        holds(rule, job_of(), one | {"zero": 0})
+    )
+
+
+def test_experts_of_an_elastic_job_have_an_optimizer_of_their_own() -> None:
+    rule, zero = PREDICATES["elastic-form"], {"zero": 1}
+    degrees = [(1, 1, 1), (2, 1, 2), (2, 1, 1), (1, 2, 1)]
+    layouts = [zero | {"tp": tp, "ep": ep, "etp": etp} for tp, ep, etp in degrees]
+    for options, found in (
+        (Options(version="0.19"), [0, 0, 1, 1]),
+        (Options(version="0.18"), [0, 0, 0, 1]),
+    ):
+        elastic = job_of(MOE, options=options, elastic=True)
+        assert [int(bool(holds(rule, elastic, each))) for each in layouts] == found
+    assert "with ep 1 experts share" in rule.message(elastic, **layouts[0])
+    assert all(bool(holds(rule, job_of(MOE), each)) for each in layouts)
 
 
 @pytest.mark.parametrize("name", RULES)
