@@ -9,6 +9,7 @@ import pytest
 
 from parc.backends import BACKENDS
 from parc.backends.megatron.resume import RESHARDABLE
+from tests.acceptance.support.feature_table import RESULTS, Ran
 from tests.acceptance.support.megatron_runs import (
     CLOSE,
     TARGET,
@@ -18,7 +19,7 @@ from tests.acceptance.support.megatron_runs import (
     trained,
 )
 from tests.acceptance.support.smoke_runs import LIMIT_SECONDS
-from tests.acceptance.support.stages import compiled
+from tests.acceptance.support.stages import Stage, compiled
 
 STEPS, SAVED = 12, 6
 JOB = """
@@ -62,33 +63,35 @@ CHANGES = {
 }
 
 
-def script(layout: Layout, folder: Path, elastic: bool = True) -> Path:
+def made(layout: Layout, folder: Path, elastic: bool = True) -> Stage:
     given = {**vars(layout), "elastic": str(elastic).lower(), "target": TARGET}
-    return compiled(JOB.format(**given), folder)["one"] / "megatron" / "pretrain.sh"
+    return compiled(JOB.format(**given), folder)["one"]
 
 
-def half(found: Path, root: Path, *options: str) -> None:
+def half(script: Path, root: Path, *options: str) -> None:
     """The first steps, and their checkpoint."""
     log, end = root.parent / "first.log", ("--exit-interval", str(SAVED))
-    assert max(trained(found, root, log, *end, *options).losses) == SAVED
+    assert max(trained(script, root, log, *end, *options).losses) == SAVED
     assert last_saved(root) == SAVED
 
 
-def unbroken(found: Path, folder: Path) -> dict[int, float]:
+def unbroken(script: Path, folder: Path) -> dict[int, float]:
     folder.mkdir()
-    return trained(found, checkout(folder), folder / "log").losses
+    return trained(script, checkout(folder), folder / "log").losses
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_it_goes_on_in_another_layout_as_if_it_had_not_changed(name: str, tmp_path: Path) -> None:
     first, second = CHANGES[name]
-    before, after = script(first, tmp_path / "1"), script(second, tmp_path / "2")
-    wanted = unbroken(before, tmp_path / "unbroken")
+    before, after = made(first, tmp_path / "1"), made(second, tmp_path / "2")
+    wanted = unbroken(before.script, tmp_path / "unbroken")
     root = checkout(tmp_path)
-    half(before, root)
-    found = trained(after, root, tmp_path / "second.log").losses
+    half(before.script, root)
+    found = trained(after.script, root, tmp_path / "second.log").losses
     assert list(found) == list(range(SAVED + 1, STEPS + 1))
     assert found == pytest.approx({step: wanted[step] for step in found}, rel=CLOSE)
+    for stage in (before, after):
+        RESULTS.train("megatron", Ran.of(stage.plan))
 
 
 #: What a start of another layout says of the checkpoint of a job that is not elastic: words of its row.
@@ -122,7 +125,10 @@ def test_a_job_that_is_not_elastic_is_refused_before_the_first_step(
 ) -> None:
     """Why `parc reshape` says so. The command that it names, one step more that saves anew, helps."""
     first, second, words = REFUSED[name]
-    before, after = script(first, tmp_path / "1", False), script(second, tmp_path / "2", False)
+    before, after = (
+        made(layout, tmp_path / name, elastic=False).script
+        for layout, name in ((first, "1"), (second, "2"))
+    )
     root = checkout(tmp_path)
     half(before, root, *([RESHARDABLE] if first.experts else ()))
     with started(after, root, tmp_path / "refused.log") as (process, refused):

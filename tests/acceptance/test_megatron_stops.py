@@ -45,7 +45,7 @@ def test_told_to_end_and_killed_it_goes_on_as_if_it_had_not_been(name: str, tmp_
     """TERM reaches the script alone, as Kubernetes sends it, or in a pipeline each process, as `scancel`."""
     conditions, saves = SETTINGS[name]
     text = JOB.format(conditions=conditions, saves=saves, target=TARGET)
-    script = compiled(text, tmp_path / "out")["one"] / "megatron" / "pretrain.sh"
+    script = compiled(text, tmp_path / "out")["one"].script
     for place in ("unbroken", "ended"):
         (tmp_path / place).mkdir()
     unbroken = trained(script, checkout(tmp_path / "unbroken"), tmp_path / "unbroken.log").losses

@@ -29,8 +29,8 @@ target deepspeed {{ adam = "torch"; log_interval = 1; data = "{folder}/tokens.bi
 
 def scripts(folder: Path, name: str, rate: float, rule: str) -> dict[str, Path]:
     """The entry scripts of a job's stages."""
-    files = compiled(JOB.format(rate=rate, rule=rule, folder=folder), folder / name)
-    return {stage: place / "deepspeed" / "launch.sh" for stage, place in files.items()}
+    stages = compiled(JOB.format(rate=rate, rule=rule, folder=folder), folder / name)
+    return {name: stage.script for name, stage in stages.items()}
 
 
 def trained(script: Path, folder: Path) -> list[float]:

@@ -31,8 +31,8 @@ def test_stages_follow_and_jobs_do_not_meet(name: str, tmp_path: Path) -> None:
 
     def scripts(job: str, rate: float) -> dict[str, Path]:
         text = JOB.format(gpus=gpus, rate=rate, condition=condition, target=TARGET)
-        files = compiled(text, tmp_path / job)
-        return {stage: place / "megatron" / "pretrain.sh" for stage, place in files.items()}
+        stages = compiled(text, tmp_path / job)
+        return {name: stage.script for name, stage in stages.items()}
 
     def losses(script: Path) -> dict[int, float]:
         return trained(script, root, script.with_suffix(".log")).losses

@@ -29,8 +29,8 @@ target torchtitan {{
 
 def scripts(folder: Path, name: str, rate: float) -> dict[str, Path]:
     """The entry scripts of a job's stages."""
-    files = compiled(JOB.format(rate=rate), folder / name)
-    return {stage: place / "torchtitan" / "launch.sh" for stage, place in files.items()}
+    stages = compiled(JOB.format(rate=rate), folder / name)
+    return {name: stage.script for name, stage in stages.items()}
 
 
 def trained(script: Path, folder: Path) -> list[float]:

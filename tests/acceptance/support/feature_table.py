@@ -77,9 +77,9 @@ FEATURES: dict[str, Callable[[Ran], bool]] = {
 }
 #: Why a column is not trained without a GPU, by feature; "" stands for all others.
 WITHOUT_GPU: Mapping[str, Mapping[str, str]] = {
-    # Its runs are no part of the table: they need a checkout, which not every session has.
+    # Runs of `parc smoke` are no part of the table: they need a checkout, which not every session has.
     "megatron": {
-        "": "pretrain_gpt.py is in no package; with a checkout in MEGATRON_ROOT it is trained",
+        "": "`parc smoke` does, with pretrain_gpt.py of a checkout in MEGATRON_ROOT",
         "multi-token prediction": "no run has it",
         "recomputation of some layers": "no run has it",
         "fp16": "CPUs train in bf16",
