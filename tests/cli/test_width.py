@@ -27,7 +27,7 @@ LAYOUT = "tp=2,pp=2"
         ("plan", "job.par"),
         ("plan", "job.par", "-v", "--target", "megatron"),
         ("estimate", "job.par", "--target", "megatron", "--layout", LAYOUT),
-        ("explain", "job.par", "--target", "megatron", "--against", LAYOUT),
+        ("explain", "job.par", "--target", "megatron", "--against", LAYOUT, "-v"),
     ],
     ids=" ".join,
 )
