@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 NAME = "init"
 JOB = Path("job.par")
+#: Stated here, so that the command line waits for no backend.
+LAUNCHERS = ("slurm", "kubernetes", "hosts", "skypilot", "ray")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -31,6 +33,8 @@ def arguments(parser: ArgumentParser) -> None:
     where.add_argument("--detect", action="store_true", help=there)
     target = "only this target; may be repeated; all that train the model unless given"
     add("--target", action="append", metavar="T", help=target)
+    launch = "what starts the job; SLURM as a comment unless given"
+    add("--launch", choices=LAUNCHERS, metavar="L", help=f"{launch}: {', '.join(LAUNCHERS)}")
     add("-o", "--output", type=output_path, default=JOB, metavar="JOB", help=f"{JOB} unless given")
     add("--force", action="store_true", help="replace a job file that is there")
     add("--plan", action="store_true", help="solve the job as well, and print its plan")

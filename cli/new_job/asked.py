@@ -23,7 +23,7 @@ def asked_job(arguments: Namespace) -> tuple[FirstJob, str]:
     """The job with its text. Raises `JobError`."""
     terminal = Terminal.present()
     model = _model(arguments, terminal)
-    return first_job(model, _gpus(arguments, terminal), arguments.target)
+    return first_job(model, _gpus(arguments, terminal), arguments.target, arguments.launch)
 
 
 def _gpus(arguments: Namespace, terminal: Terminal | None) -> ChosenGpus | None:

@@ -30,6 +30,7 @@ class FirstJob:
     gpus: ChosenGpus
     targets: ChosenTargets
     counted: Counted = Counted()
+    launch: str | None = None
 
     @property
     def seq_len(self) -> int:

@@ -118,12 +118,28 @@ def _targets(job: FirstJob) -> Iterator[str]:
         yield f"# no target {name}: {reason}"
 
 
+#: What the first `launch` of each launcher says, with a remark.
+_LAUNCHES = {
+    "slurm": ('partition = "gpu"; time = 48 h', ""),
+    "kubernetes": ('image = "train:latest"; volumes = ["runs:/runs"]', "a claim for checkpoints"),
+    "hosts": ('hostfile = "hostfile"', "a host a line"),
+    "skypilot": ('volumes = ["runs:/runs"]', "a volume of SkyPilot for checkpoints"),
+    "ray": ('image = "train-ray:latest"; volumes = ["runs:/runs"]', "a claim for checkpoints"),
+}
+
+
 def _launch(job: FirstJob) -> Iterator[str]:
-    if job.gpus.partition:
+    if job.gpus.partition and job.launch in (None, "slurm"):
         yield f"launch slurm {{ partition = {quoted(job.gpus.partition)}; time = 48 h }}"
         return
+    name = job.launch or "slurm"
+    said, remark = _LAUNCHES[name]
+    block = f"launch {name} {{ {said} }}"
+    if job.launch is not None:
+        yield f"{block}  # {remark}" if remark else block
+        return
     yield "# Files for SLURM as well:"
-    yield '# launch slurm { partition = "gpu"; time = 48 h }'
+    yield f"# {block}"
 
 
 def _settings(lines: Iterable[Line]) -> Iterator[str]:

@@ -22,16 +22,21 @@ from .targets import ChosenTargets, changes, chosen_targets
 
 
 def first_job(
-    model: ChosenModel, gpus: ChosenGpus | None, targets: Iterable[str] | None
+    model: ChosenModel,
+    gpus: ChosenGpus | None,
+    targets: Iterable[str] | None,
+    launch: str | None = None,
 ) -> tuple[FirstJob, str]:
     """The job with its text. Without GPUs there are as many as the model needs; without targets there are all
-    that train the model. Raises `JobError` where the model is none that can be trained."""
+    that train the model; `launch` names the launcher. Raises `JobError` where no target trains the model.
+    """
     wanted = tuple(dict.fromkeys(targets or BACKENDS))
     untried = FirstJob(
         model,
         gpus or enough_gpus(model.parameters(model.positions or 1)),
         ChosenTargets(wanted, {}, {}),
         counted(model),
+        launch,
     )
 
     def job_without(left_out: Collection[str]) -> Job:

@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 import parc
+from parc.api import plan_targets
+from parc.backends import LAUNCHERS as BACKEND_LAUNCHERS
+from parc.commands.init import LAUNCHERS
 from parc.dsl.diagnostics import Source
 from parc.dsl.formatting.canonical import formatted
 from parc.dsl.formatting.layout import WIDTH
@@ -52,6 +55,22 @@ def test_a_key_that_is_named_says_nothing_to_a_terminal(
     ran = run(*command, "tiny", "-o", "new.par")
     assert ran.code == 0 and "not in the job: \N{REPLACEMENT CHARACTER}[31m" in ran.err
     assert all(line.isprintable() for line in ran.err.split("\n"))
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_job_is_begun_for_each_launcher(launcher: str, run: Parc) -> None:
+    folder()
+    ran = run("init", "--hf", "tiny", "--gpus", "16xH100", "--launch", launcher, "-o", "new.par")
+    assert ran.code == 0, ran.err
+    job = parc.load("new.par")
+    assert job.launch is not None and job.launch.kind == launcher
+    assert list(BACKEND_LAUNCHERS[launcher].warnings(plan_targets(job).plans[0])) == []
+
+
+def test_every_launcher_can_be_asked_for(run: Parc) -> None:
+    assert tuple(BACKEND_LAUNCHERS) == LAUNCHERS
+    ran = run("init", "--launch", "nomad")
+    assert ran.code == 2 and "nomad" in ran.err
 
 
 def test_one_command_from_a_config_to_a_plan(run: Parc) -> None:
