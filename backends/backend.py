@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..compiler.plan import Plan
     from ..compiler.target import Codes, Target
     from ..dsl.diagnostics import Diagnostic
+    from ..dsl.job import Job
     from ..reading.facts import LaunchConfig, Value
     from .checkpoint_files import Checkpoints
     from .following import Need
@@ -42,9 +43,10 @@ class Backend:
     `emit(plan)` gives file texts by path below the output folder and raises `JobError` for what the framework
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. With the
     settings of `brief` a run leaves no checkpoint, does nothing beside its steps and reports each. `first` is
-    what the target of a first job says, with a remark: where to put data. `follows(previous)` is what the
-    next stage's layout needs so that it loads the weights of a stage's plan. `last_step(plan)` is the command
-    that prints the step of a run's newest checkpoint, which a launcher asks before and after a start.
+    what the target of a first job says, with a remark: where to put data. `follows(previous, job)` is what
+    the layout of the next stage, `job`, needs so that it loads what it carries of a stage's plan.
+    `last_step(plan)` is the command that prints the step of a run's newest checkpoint, which a launcher asks
+    before and after a start.
     """
 
     package: str
@@ -52,7 +54,7 @@ class Backend:
     facts: Callable[[Plan], dict[str, Value]]
     brief: Mapping[str, Any]
     first: tuple[str, str] = ("", "")
-    follows: Callable[[Plan], tuple[Need, ...]] = lambda previous: ()
+    follows: Callable[[Plan, Job], tuple[Need, ...]] = lambda previous, job: ()
     last_step: Callable[[Plan], str] = lambda plan: "true"
 
     @property

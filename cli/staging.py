@@ -85,7 +85,7 @@ def following(
     whole = dict(planned.whole)
     for plan in planned.plans:
         before = previous.get(plan.target)
-        needs = BACKENDS[plan.target].follows(before) if before else ()
+        needs = BACKENDS[plan.target].follows(before, plan.job) if before else ()
         if before and not before.job.saves(plan.target):
             complaints.append((plan.target, _unread(plan, before, "it writes none", _SAVE)))
         elif before and (unmet := [need for need in needs if not need.met(plan.layout)]):
@@ -111,13 +111,14 @@ _SAVE = "leave `save` to its default"
 
 def _unread(plan: Plan, previous: Plan, why: str, help: str) -> Diagnostic:
     stage, before = plan.job.stage, previous.job.stage
-    message = f"{plan.target}: stage `{stage}` cannot load the weights of `{before}`: {why}"
+    what = "the weights" if plan.job.train.carry == "weights" else "the checkpoint"
+    message = f"{plan.target}: stage `{stage}` cannot load {what} of `{before}`: {why}"
     return Diagnostic(UNFOLLOWED, message, plan.job.span("train"), help=help)
 
 
 def _joined(job: Job, needs: Iterable[Need], plan: Plan) -> Job:
     """The stage with the needs in its goal, as far as the target decides their variables."""
-    decided = {*BACKENDS[plan.target].target.domains(job), "gpus"}
+    decided = {*BACKENDS[plan.target].target.domains(job), "gpus", "dp"}
     added = (need.required(ORIGIN) for need in needs if need.name in decided)
     goal = replace(job.goal, constraints=(*job.goal.constraints, *added))
     return job.model_copy(update={"goal": goal})

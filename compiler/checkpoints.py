@@ -85,7 +85,7 @@ class Checkpointing:
     @property
     def written(self) -> int:
         """Checkpoints of the whole run, with that of its last step."""
-        return ceil(self.job.train.total_steps / self.interval_steps)
+        return ceil(self.job.own_steps / self.interval_steps)
 
     @property
     def keep(self) -> int:
@@ -110,7 +110,7 @@ class Checkpointing:
     def retained_steps(self) -> int:
         """The steps from one to the next where those that stay are taken from all of the run: whole
         intervals."""
-        return spread(self.job.train.total_steps, self.interval_steps, self.keep)
+        return spread(self.job.own_steps, self.interval_steps, self.keep)
 
 
 def crowded(found: Checkpointing) -> Iterator[Diagnostic]:

@@ -121,7 +121,12 @@ def _staged(checker: Checker, path: str, digest: str) -> Job | None:
     stages = check_stages(checker)
     if not stages:
         return _job(checker, path, digest)
-    found = [_job(checker.at(stage), path, digest) for stage in stages]
+    found: list[Job | None] = []
+    before = None
+    for stage in stages:
+        own = checker.at(stage, before)
+        found.append(_job(own, path, digest))
+        before = own.training or before
     jobs = tuple(job for job in found if job is not None)
     if len(jobs) < len(stages):
         return None
@@ -287,6 +292,7 @@ def _job(checker: Checker, path: str, digest: str) -> Job | None:
         targets=targets,
         launch=launch,
         stage=stage,
+        steps_before=checker.before.total_steps if checker.before and train.carry == "all" else 0,
         open=checker.open,
     )
     blocks = {key: found.block.head for key, found in checker.scope.visible.items()}

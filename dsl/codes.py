@@ -37,6 +37,7 @@ POSITIONS = "PAR039"
 LEARNING_RATE = "PAR040"
 DOMAIN = "PAR041"
 FAILURES = "PAR045"
+CARRY = "PAR047"
 ROPE_SCALING = "PAR050"
 ROUTER = "PAR051"
 WINDOWS = "PAR052"
@@ -94,6 +95,7 @@ CODES: dict[str, tuple[str, str]] = {
     UNSUPPORTED: ("unsupported", "something is asked for that parc does not do"),
     POWER_LIMIT: ("power-limit", "a power limit above what the GPU draws"),
     DOMAIN: ("domain", "the fast domain does not fit the nodes"),
+    CARRY: ("carry", "a stage cannot go on at the step of the one before"),
     FAILURES: ("failures", "what is said of a cluster's failures is incomplete or disagrees"),
     ROPE_SCALING: ("rope-scaling", "the settings of scaled rotary positions disagree"),
     ROUTER: ("router", "the groups of the router do not fit its experts"),

@@ -97,6 +97,13 @@ class Train(Frozen):
             "Hugging Face checkpoint to start from, a folder or a name of its hub; drawn unless given"
         ),
     ] = None
+    carry: Annotated[
+        Literal["weights", "all"],
+        Doc(
+            "what a stage takes of the one before: its weights, or the optimizer's moments, the step and the "
+            "position in the data too"
+        ),
+    ] = "weights"
     checkpoint_interval: Annotated[
         int | None,
         Unit("1"),
@@ -282,9 +289,10 @@ class Job(Frozen):
 
     A job that is trained in stages has a whole job for each in `stages`, whose `train` is the stage's and
     whose `stage` is its name; its own `train` and `goal` are those of the first. A stage begins with the last
-    weights of the `previous` one, unless it names `weights` itself. `open` has the settings that
-    are left to the search (`open_settings.py`), each of which has the first of its values. `overrides` are
-    the texts given with the file, such as "train.seq_len=4096".
+    weights of the `previous` one, unless it names `weights` itself. One that carries all goes on at its step:
+    its `train.steps` are those of both, of which `steps_before` are trained already. `open` has the settings
+    that are left to the search (`open_settings.py`), each of which has the first of its values. `overrides`
+    are the texts given with the file, such as "train.seq_len=4096".
     """
 
     model_config = ConfigDict(
@@ -302,6 +310,7 @@ class Job(Frozen):
     launch: Annotated[AnyLaunch | None, Field(discriminator="kind")] = None
     stage: str = ""
     stages: tuple["Job", ...] = ()
+    steps_before: int = 0
     previous: "Job | None" = None
     open: dict[tuple[str, ...], tuple[Word, ...]] = {}
     overrides: tuple[str, ...] = ()
@@ -313,6 +322,16 @@ class Job(Frozen):
     def slurm(self) -> Launch:
         """The settings of `launch slurm`; its defaults where something else starts the job."""
         return self.launch if isinstance(self.launch, Launch) else Launch()
+
+    @property
+    def own_steps(self) -> int:
+        """Steps without those of the stages that this one goes on from."""
+        return self.train.total_steps - self.steps_before
+
+    @property
+    def full_batches(self) -> int:
+        """The steps of its own, counted in full batches; a batch that grows is of a first stage alone."""
+        return self.train.full_batches - self.steps_before
 
     @property
     def elastic(self) -> bool:

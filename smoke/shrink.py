@@ -81,6 +81,7 @@ def _job(plan: Plan, layout: Layout, room: Room, length: int, options: object) -
             "targets": (TargetSpec(name=plan.target, options=options),),
             "launch": None,
             "previous": None,
+            "steps_before": 0,
         }
     )
 

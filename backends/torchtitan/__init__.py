@@ -8,6 +8,7 @@ BACKEND = Backend(
     emit=when_called(f"{__name__}.emit.files", "emit"),
     facts=when_called(f"{__name__}.emit.files", "facts"),
     last_step=when_called(f"{__name__}.emit.last_step", "last_step"),
+    follows=when_called(f"{__name__}.followed", "needs"),
     brief={**QUIET, "save": False, "validation": None},
     first=('data = "c4"', "or a file or folder of rows with a `text`"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parc.compiler.plan import Plan
+from parc.dsl.job import Job
 
 from ..staging import Staged
 from .plan_json import JsonObject, planned_json, rounded
@@ -60,14 +61,20 @@ def follows(plan: Plan) -> str:
     longer = plan.estimate.days / found.best.days - 1
     cost = f", {longer:.1%} longer than" if longer >= SHOWN else ", as long as"
     said = " and ".join(f"`{each}`" for each in found.conditions)
-    return (
-        f"{said}, to load the weights of `{found.stage}`{cost} with {splitting(found.best.layout)}"
-    )
+    loads = f"to load {_carried(plan.job)} of `{found.stage}`"
+    return f"{said}, {loads}{cost} with {splitting(found.best.layout)}"
+
+
+def _carried(job: Job) -> str:
+    return "the weights" if job.train.carry == "weights" else "the checkpoint"
 
 
 def _follow(staged: Staged) -> str:
-    follow = all(one.job.previous for one in staged.stages[1:])
-    return ", each from the last weights of the one before" if follow else ""
+    later = [one.job for one in staged.stages[1:]]
+    if not all(job.previous for job in later):
+        return ""
+    what = {_carried(job).replace("the ", "the last ") for job in later}
+    return f", each from {' or '.join(sorted(what, reverse=True))} of the one before"
 
 
 def _taken(days: float, cost: float) -> str:

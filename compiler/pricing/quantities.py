@@ -116,7 +116,7 @@ def per_step(case: Case, gpus: Array, step_ns: Integers) -> dict[str, Array]:
     """The quantities that follow from the time of a step and the GPUs alone, in base units; those of the
     whole run by wall-clock time."""
     seconds = step_ns / 1e9
-    run = seconds * case.train.full_batches / goodput(case, gpus)
+    run = seconds * case.job.full_batches / goodput(case, gpus)
     return {
         "step_time": seconds,
         "mfu": case.model_flops / (case.job.peak_flops * np.asarray(gpus) * seconds),

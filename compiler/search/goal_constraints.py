@@ -278,7 +278,7 @@ def _whole(threshold: Array, undefined: Mask, upper: bool, strict: bool) -> Inte
 
 def _step_limits(case: Case) -> dict[str, _Integer]:
     """How limits on the quantities that follow from step time become limits in nanoseconds."""
-    steps, peak = case.train.full_batches, case.job.peak_flops
+    steps, peak = case.job.full_batches, case.job.peak_flops
 
     def hardware(limit: Array, columns: Mapping[str, Integers]) -> Array:
         layers = recomputed_layers(case, columns)

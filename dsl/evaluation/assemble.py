@@ -25,7 +25,7 @@ from .goal_settings import misplaced_setting
 from .overrides import Overrides, Targets
 from .parts import Parts
 from .scope import Definition, Names, Scope
-from .stages import of_stage, title_of
+from .stages import carried, of_stage, title_of
 from .value_cures import out_of_quotes
 
 Path = tuple[str, ...]
@@ -35,7 +35,8 @@ Path = tuple[str, ...]
 class Checker:
     """One job while it is checked: its own blocks by kind, the names and changes that apply, what was found.
 
-    `misspelt` holds kinds of blocks that the file spells wrong: these are not reported as missing.
+    `misspelt` holds kinds of blocks that the file spells wrong: these are not reported as missing. `training`
+    is what is built of a stage, and `before` that of the stage before.
     """
 
     report: Report
@@ -49,10 +50,12 @@ class Checker:
     given: set[Path] = field(default_factory=set)
     open: dict[Path, tuple[Word, ...]] = field(default_factory=dict)
     stage: Block | None = None
+    before: Train | None = None
+    training: Train | None = None
 
-    def at(self, stage: Block) -> "Checker":
+    def at(self, stage: Block, before: Train | None) -> "Checker":
         """The same job while one of its stages is checked, whose positions are kept apart."""
-        return replace(self, spans={}, given=set(), open={}, stage=stage)
+        return replace(self, spans={}, given=set(), open={}, stage=stage, before=before)
 
     def changes(self, *path: str) -> dict[str, Located]:
         settings = self.overrides.of(*path)
@@ -230,7 +233,8 @@ def _train(checker: Checker) -> Train | None:
             values.found["global_batch"] = _batch(batch, values.found.get("seq_len"))
             values.failed.discard("global_batch")
     checker.leave_open(("train",), values)
-    return build(block, Train, values, checker.report)
+    checker.training = carried(build(block, Train, values, checker.report), checker)
+    return checker.training
 
 
 def _batch(batch: Located, seq_len: object) -> int:

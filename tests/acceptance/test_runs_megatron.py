@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.support.megatron_runs import SAME, TARGET, checkout, trained
-from tests.acceptance.support.stages import compiled
+from tests.acceptance.support.stages import PARTS, WHOLE, compiled
+from tests.acceptance.support.stages import STEPS as CARRIED_STEPS
 
 STEPS, VOCABULARY = 20, 256
 JOB = """
@@ -20,8 +21,34 @@ stage long {{ steps = 3; seq_len = 128; global_batch = 4 }}
 goal {{ {condition} }}
 {target}
 """
+CARRIED = """
+model tiny {{ layers = 2; hidden = 64; heads = 4; kv_heads = 2; ffn = 128; vocab = 256 }}
+cluster one from std.dgx_h100 {{ nodes = 1; gpus_per_node = {gpus}; cpu_cores = 2 }}
+train {{ seq_len = 64; global_batch = 8; learning_rate = 3e-3; {train} }}
+{stages}
+goal {{ {condition} }}
+{target}
+"""
 #: The GPUs, and a condition on the layout, of both stages.
 LAYOUTS = {"alone": (1, "require zero == 0"), "divided": (2, "require zero == 1; require pp == 2")}
+
+
+def test_a_stage_that_carries_all_goes_on_as_one_training(tmp_path: Path) -> None:
+    gpus, condition = LAYOUTS["divided"]
+    root = checkout(tmp_path)
+
+    def losses(name: str, train: str, stages: str) -> dict[int, float]:
+        given = {"gpus": gpus, "condition": condition, "target": TARGET}
+        text = CARRIED.format(**given, train=train, stages=stages)
+        found: dict[int, float] = {}
+        for stage, place in compiled(text, tmp_path / name).items():
+            script = place / "megatron" / "pretrain.sh"
+            found |= trained(script, root, tmp_path / f"{name}-{stage}.log").losses
+        return found
+
+    whole, parts = losses("whole", WHOLE, ""), losses("parts", "", PARTS)
+    assert list(parts) == list(whole) == list(range(1, CARRIED_STEPS + 1))
+    assert parts == pytest.approx(whole, rel=SAME)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

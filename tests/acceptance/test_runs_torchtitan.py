@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from parc.backends.torchtitan.smoke import SMOKE, write_text
 from parc.smoke.processes import Line
 from parc.smoke.run import on_cpu, steps_of
@@ -11,7 +13,8 @@ from tests.acceptance.support.environments import environment
 from tests.acceptance.support.processes import start, stop
 from tests.acceptance.support.slurm_tools import free_ports
 from tests.acceptance.support.smoke_runs import LIMIT_SECONDS
-from tests.acceptance.support.stages import compiled
+from tests.acceptance.support.stages import PARTS, WHOLE, compiled
+from tests.acceptance.support.stages import STEPS as CARRIED_STEPS
 
 STEPS = 12
 JOB = """
@@ -20,6 +23,16 @@ cluster one from std.dgx_h100 {{ nodes = 1; gpus_per_node = 1; cpu_cores = 2 }}
 train {{ seq_len = 64; global_batch = 8; warmup = 0; learning_rate = {rate}; schedule = constant }}
 stage main {{ steps = 12 }}
 stage long {{ steps = 2; seq_len = 128; global_batch = 4 }}
+target torchtitan {{
+  data = "c4_test"; log_interval = 1
+  extra = {{ "optimizer.implementation" = "for-loop"; "metrics.disable_color_printing" = true }}
+}}
+"""
+CARRIED = """
+model tiny {{ layers = 2; hidden = 64; heads = 4; ffn = 128; vocab = 256 }}
+cluster one from std.dgx_h100 {{ nodes = 1; gpus_per_node = 1; cpu_cores = 2 }}
+train {{ seq_len = 64; global_batch = 8; learning_rate = 3e-3; {train} }}
+{stages}
 target torchtitan {{
   data = "c4_test"; log_interval = 1
   extra = {{ "optimizer.implementation" = "for-loop"; "metrics.disable_color_printing" = true }}
@@ -55,6 +68,17 @@ def trained(script: Path, folder: Path) -> list[float]:
     return [
         step.loss for step in steps_of((Line(0, line) for line in text.splitlines()), SMOKE.step)
     ]
+
+
+def test_a_stage_that_carries_all_goes_on_as_one_training(tmp_path: Path) -> None:
+    write_text(tmp_path / "assets")
+
+    def losses(name: str, train: str, stages: str) -> list[float]:
+        files = compiled(CARRIED.format(train=train, stages=stages), tmp_path / name).values()
+        return [loss for each in files for loss in trained(each / "torchtitan/launch.sh", tmp_path)]
+
+    whole, parts = losses("whole", WHOLE, ""), losses("parts", "", PARTS)
+    assert len(whole) == CARRIED_STEPS and parts == pytest.approx(whole, abs=1e-4)
 
 
 def test_stages_follow_and_jobs_do_not_meet(tmp_path: Path) -> None:

@@ -205,6 +205,7 @@ def _run_values(plan: Plan) -> dict[str, Any]:
         **script_data(job),
         "weights": train.weights is not None,
         "follows": job.previous is not None,
+        "carries_all": job.train.carry == "all",
         "checkpoint_interval": plan.checkpoint_interval,
         "keep": plan.checkpoints.keep,
         "elastic": elastic(plan),

@@ -35,7 +35,7 @@ from .training import (
     optimizer_flags,
     precision_flags,
 )
-from .weights import converter, weight_flags, weight_variables
+from .weights import carries_all, converter, weight_flags, weight_variables
 
 _GIB = 2**30
 #: Megatron-LM's file that names the newest whole checkpoint.
@@ -103,6 +103,7 @@ def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
         "run": run_values(plan, "CHECKPOINT_DIR" if plan.options.save else None, CHECKPOINTS),
         "saves": plan.options.save,
         "variables": list(_variables(plan)),
+        "carries_all": carries_all(plan.job),
         "converts": plan.job.train.weights is not None,
         "names_user": environment.names_user(plan.job, plan.options),
         "logs": _logs(plan),

@@ -13,6 +13,7 @@ from ..transformer_engine import FORMATS, recipe_of
 from .environment import TRACES
 from .flags import Flag, flag, paths, switches, variable
 from .schedule import rate_flags
+from .weights import carries_all
 
 
 def optimizer_flags(plan: Plan) -> list[Flag]:
@@ -125,7 +126,7 @@ def checkpoint_flags(plan: Plan) -> list[Flag]:
         return [flag("--ckpt-format", "fsdp_dtensor", why=why)] if sharded else []
     return [
         variable("--save", "CHECKPOINT_DIR"),
-        variable("--load", "CHECKPOINT_DIR"),
+        variable("--load", "LOAD_DIR" if carries_all(plan.job) else "CHECKPOINT_DIR"),
         flag("--save-interval", plan.checkpoint_interval),
         flag("--ckpt-format", "fsdp_dtensor" if sharded else "torch_dist"),
         *_reshardable(plan),
@@ -138,8 +139,14 @@ def checkpoint_flags(plan: Plan) -> list[Flag]:
 def _reshardable(plan: Plan) -> list[Flag]:
     """The distributed optimizer's state by weight, not by the buffers of the ranks that divide it. 0.14 has
     no other form (core_v0.14.0 checkpointing.py:374)."""
-    wanted = plan.job.elastic and plan.layout.zero == 1 and has(plan.job, RESHARDABLE)
-    return [flag(RESHARDABLE, why="moments that any tp, pp and dp can load")] if wanted else []
+    if not has(plan.job, RESHARDABLE) or not reshardable(plan):
+        return []
+    return [flag(RESHARDABLE, why="moments that any tp, pp and dp can load")]
+
+
+def reshardable(plan: Plan) -> bool:
+    """Whether a distributed optimizer's state is saved by weight."""
+    return plan.layout.zero == 1 and (plan.job.elastic or not has(plan.job, RESHARDABLE))
 
 
 def _retention(plan: Plan) -> list[Flag]:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from ....compiler.plan import Plan
+from ....dsl.job import Job
 from ...render import provenance, render
-from .flags import Flag, variable
+from .flags import Flag, flag, variable
 
 CONVERTER = "megatron/convert.py"
 #: Where the first checkpoint lies, and where the weights come from.
@@ -13,11 +14,20 @@ PRETRAINED, SOURCE = "PRETRAINED_DIR", "HF_WEIGHTS"
 
 def weight_flags(plan: Plan) -> list[Flag]:
     """checkpointing.py:2096 of 0.19.2 loads it, and begins at step 0, while --load holds nothing."""
+    if carries_all(plan.job):
+        # optimizer_param_scheduler.py, _check_and_set: else a schedule that differs stops the start.
+        why = "the schedule of this stage, not the one of the checkpoint"
+        return [flag("--override-opt_param-scheduler", why=why)]
     if plan.job.previous is not None:
         return [variable("--pretrained-checkpoint", "PREVIOUS")]
     if plan.job.train.weights is None:
         return []
     return [variable("--pretrained-checkpoint", PRETRAINED)]
+
+
+def carries_all(job: Job) -> bool:
+    """Whether a stage goes on from the one before in all that its checkpoint has."""
+    return job.previous is not None and job.train.carry == "all"
 
 
 def weight_variables(plan: Plan, checkpoints: str) -> Mapping[str, str]:

@@ -53,8 +53,13 @@ def checkpoint(plan: Plan) -> Section:
     if train.async_checkpoints:
         comments["async_mode"] = "training goes on while one is written"
     if plan.job.previous:
-        settings["initial_load_model_only"] = True
-        comments["initial_load_model_only"] = "begins with another stage's weights, at step 1"
+        alone = train.carry == "weights"
+        settings["initial_load_model_only"] = alone
+        comments["initial_load_model_only"] = (
+            "begins with another stage's weights, at step 1"
+            if alone
+            else f"goes on after another stage's step {plan.job.steps_before:,}"
+        )
     if train.weights is not None:
         settings["initial_load_in_hf"] = True
         comments["initial_load_in_hf"] = "starts from Hugging Face's weights in $WEIGHTS"

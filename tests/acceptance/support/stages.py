@@ -37,3 +37,12 @@ def compiled(text: str, folder: Path) -> dict[str, Stage]:
         name = done.job.stage or "one"
         found[name] = Stage(done.plans[0], write(files.files, folder / name))
     return found
+
+
+#: A training in one piece, and as two stages of which the second carries all: rates stay, then fall.
+STEPS = 10
+WHOLE = "steps = 10; schedule = wsd; decay_steps = 4; warmup = 2"
+PARTS = """
+stage main { steps = 6; schedule = constant; warmup = 2 }
+stage cool { steps = 4; schedule = wsd; decay_steps = 4; warmup = 2; carry = all }
+"""

@@ -174,7 +174,7 @@ def test_a_stage_takes_a_layout_that_reads_the_one_before(name: str, tmp_path: P
     assert not found.complaints and plan.follows
     assert (plan.follows.stage, list(plan.follows.conditions)) == ("main", conditions)
     # As the solver finds it where the job says so itself.
-    needs = BACKENDS[plan.target].follows(first_plan(tmp_path, name))
+    needs = BACKENDS[plan.target].follows(first_plan(tmp_path, name), plan.job)
     require = "".join(f"; require {each.text}" for each in needs if each.name != "tp")
     _, long = stages(tmp_path, plan.target, goal=f"maximize mfu{require}")
     assert plan.layout == parc.compile(long)[0].layout
