@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import codes
-from ..diagnostics import Span
 from ..job import Train
 from ..syntax.tree import Block
 from .blocks import Gathered, own_settings
@@ -42,7 +42,8 @@ def of_stage(train: Gathered, stage: Block, checker: Checker) -> Gathered:
 
 #: Settings that frameworks take from a checkpoint, or by which its position in the data counts.
 KEPT = (
-    "seq_len", "global_batch", "optimizer", "learning_rate", "weight_decay", "beta1", "beta2", "seed",
+    "seq_len", "global_batch", "optimizer", "learning_rate", "min_learning_rate", "weight_decay",
+    "beta1", "beta2", "seed",
 )  # fmt: skip
 
 
@@ -51,35 +52,42 @@ def carried(train: Train | None, checker: Checker) -> Train | None:
 
     Reports where there is none before, and settings that differ from what the checkpoint keeps.
     """
+    before = checker.before
     if train is None or train.carry == "weights":
         return train
-    before, length = checker.before, train.tokens is None and train.steps is None
     if before is None or train.weights is not None:
         why = "names weights of its own" if before else "has no stage before it"
         title = title_of(checker.stage) if checker.stage else "`train`"
-        help = "leave `carry` out" if before is None else "leave one of them out"
-        message = f"`carry = all` goes on from a stage before, and {title} {why}"
-        checker.report.add(codes.CARRY, message, _span(checker, "carry"), help)
+        help = "leave one of them out" if before else "leave `carry` out"
+        _report(checker, "carry", f"a stage before, and {title} {why}", help)
         return train
-    for key in KEPT:
-        if (own := getattr(train, key)) != (kept := getattr(before, key)):
-            message = f"`carry = all` goes on with {key} {kept}, and the stage says {own}"
-            help = f"leave `{key}` as the stage before has it, or say `carry = weights`"
-            checker.report.add(codes.CARRY, message, _span(checker, key), help)
+    for key in _changed(train, before):
+        kept, own = (_plain(getattr(each, key)) for each in (before, train))
+        help = f"leave `{key}` as the stage before has it, or say `carry = weights`"
+        _report(checker, key, f"{key} {kept}, and the stage says {own}", help)
     if train.ramp_from is not None:
-        message = "`carry = all` counts steps of one batch, and the batch grows from `ramp_from`"
-        checker.report.add(
-            codes.CARRY, message, _span(checker, "ramp_from"), "say `carry = weights`"
-        )
-    elif not length:
-        return train.model_copy(
-            update={"steps": before.total_steps + train.total_steps, "tokens": None}
-        )
+        _report(checker, "ramp_from", "steps of one batch, and the batch grows", "leave it out")
+    elif train.tokens is not None or train.steps is not None:
+        steps = before.total_steps + train.total_steps
+        return train.model_copy(update={"steps": steps, "tokens": None})
     return train
 
 
-def _span(checker: Checker, key: str) -> Span | None:
-    return checker.spans.get(("train", key)) or checker.spans.get(("train",))
+def _changed(train: Train, before: Train) -> Iterator[str]:
+    """Settings that differ; the last rate follows from the first where it is not given."""
+    for key in KEPT:
+        follows = key == "min_learning_rate" and train.learning_rate != before.learning_rate
+        if getattr(train, key) != getattr(before, key) and not follows:
+            yield key
+
+
+def _report(checker: Checker, key: str, what: str, help: str) -> None:
+    span = checker.spans.get(("train", key)) or checker.spans.get(("train",))
+    checker.report.add(codes.CARRY, f"`carry = all` goes on from {what}", span, help)
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def check_stages(checker: Checker) -> list[Block]:

@@ -95,6 +95,10 @@ def rate_flags(plan: Plan) -> list[Flag]:
     found = [flag("--lr", train.learning_rate), flag("--lr-decay-style", STYLES[train.schedule])]
     if train.schedule != "constant":
         found.append(flag("--min-lr", train.min_learning_rate))
+    elif plan.job.stage:
+        # core/optimizer/optimizer.py, param_group_identifier_keys: moments are found by it.
+        why = "not reached: a stage that carries all has the same"
+        found.append(flag("--min-lr", train.min_learning_rate, why=why))
     why = "" if counted.unit == "iters" else "a growing batch counts sequences, not steps"
     found.append(flag(f"--lr-decay-{counted.unit}", counted.total, why=why))
     found.append(flag(f"--lr-warmup-{counted.unit}", counted.warmup))

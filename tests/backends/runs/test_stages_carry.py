@@ -129,11 +129,11 @@ def test_the_sums_say_what_is_carried(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cool", "train", "message"),
     [
-        ("seq_len = 512", "", "`carry = all` goes on with seq_len 256, and the stage says 512"),
+        ("seq_len = 512", "", "`carry = all` goes on from seq_len 256, and the stage says 512"),
         ("learning_rate = 1e-3", "", "learning_rate 0.0003, and the stage says 0.001"),
         ("optimizer = sgd", "", "optimizer adam, and the stage says sgd"),
         ('weights = "hf"', "", "names weights of its own"),
-        ("", "ramp_from = 1; ramp_tokens = 10_000", "the batch grows from `ramp_from`"),
+        ("", "ramp_from = 1; ramp_tokens = 10_000", "steps of one batch, and the batch grows"),
     ],
 )
 def test_what_a_checkpoint_keeps_cannot_change(
