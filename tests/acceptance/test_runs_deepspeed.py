@@ -73,7 +73,7 @@ def test_a_stage_that_carries_all_goes_on_as_one_training(rule: str, tmp_path: P
     def trained_losses(name: str, train: str, stages: str) -> list[float]:
         text = CARRIED.format(rule=rule, folder=tmp_path, train=train, stages=stages)
         files = compiled(text, tmp_path / name).values()
-        return [loss for each in files for loss in trained(each / "deepspeed/launch.sh", tmp_path)]
+        return [loss for each in files for loss in trained(each.script, tmp_path)]
 
     whole, parts = trained_losses("whole", WHOLE, ""), trained_losses("parts", "", PARTS)
     assert len(whole) == CARRIED_STEPS and parts == pytest.approx(whole, abs=1e-4)

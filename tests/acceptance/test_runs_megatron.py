@@ -41,9 +41,8 @@ def test_a_stage_that_carries_all_goes_on_as_one_training(tmp_path: Path) -> Non
         given = {"gpus": gpus, "condition": condition, "target": TARGET}
         text = CARRIED.format(**given, train=train, stages=stages)
         found: dict[int, float] = {}
-        for stage, place in compiled(text, tmp_path / name).items():
-            script = place / "megatron" / "pretrain.sh"
-            found |= trained(script, root, tmp_path / f"{name}-{stage}.log").losses
+        for stage, made in compiled(text, tmp_path / name).items():
+            found |= trained(made.script, root, tmp_path / f"{name}-{stage}.log").losses
         return found
 
     whole, parts = losses("whole", WHOLE, ""), losses("parts", "", PARTS)

@@ -75,7 +75,7 @@ def test_a_stage_that_carries_all_goes_on_as_one_training(tmp_path: Path) -> Non
 
     def losses(name: str, train: str, stages: str) -> list[float]:
         files = compiled(CARRIED.format(train=train, stages=stages), tmp_path / name).values()
-        return [loss for each in files for loss in trained(each / "torchtitan/launch.sh", tmp_path)]
+        return [loss for each in files for loss in trained(each.script, tmp_path)]
 
     whole, parts = losses("whole", WHOLE, ""), losses("parts", "", PARTS)
     assert len(whole) == CARRIED_STEPS and parts == pytest.approx(whole, abs=1e-4)
