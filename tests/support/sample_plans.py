@@ -234,7 +234,7 @@ def sample_estimate(
         mfu_full_attention=0.47,
         hfu=0.46,
         tokens_per_second=711_000.0,
-        tflops_per_gpu=0.44 * job.peak_flops / 1e12,
+        tflops_per_gpu=0.44 * (job.cluster.gpu.rate(job.train.precision) or 0.0) / 1e12,
         days=244.0,
         cost=1.1e6,
         energy_joules=1e12,
