@@ -92,6 +92,8 @@ def lines(job: Job, defaults: Sequence[Variable]) -> list[Bash]:
 def problems(job: Job, defaults: Sequence[Variable]) -> Iterator[Diagnostic]:
     """Variables of `env` whose names no shell takes, or whose values the framework refuses."""
     fixed = {item.name: item.value for item in defaults if item.fixed}
+    for name in job.cluster.env:
+        yield from _unwritable(name, job.span("cluster", "env", name))
     for name, value in given(job).items():
         span = job.span("launch", "env", name)
         yield from _unwritable(name, span)

@@ -171,6 +171,12 @@ class Cluster(Frozen):
         Seconds | None,
         Doc("from a failure to training again, but for reading the checkpoint"),
     ] = None
+    env: Annotated[
+        dict[str, str | int | bool],
+        Doc(
+            "variables of the environment that its network needs between nodes; a launch's own go before"
+        ),
+    ] = {}
     measured: Annotated[
         tuple[str, ...],
         Doc("layouts that ran here, and their measured over their predicted step time"),

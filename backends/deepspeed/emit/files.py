@@ -8,6 +8,7 @@ from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import JobError
 from ....reading.facts import Value
 from ... import environment
+from ...fabric import fabric
 from ...facts import plan_facts
 from ...languages import json
 from ...link_words import link
@@ -113,7 +114,7 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
 def _variables(plan: Plan) -> tuple[environment.Variable, ...]:
     cluster = plan.job.cluster
     each = max(1, cluster.cpu_cores // cluster.gpus_per_node) if plan.layout.offload else 1
-    return (*VARIABLES, threads(each))
+    return (*VARIABLES, threads(each), *fabric(plan))
 
 
 def _summary(plan: Plan) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ....compiler.plan import Plan
 from ...capability import BLACKWELL, HOPPER, capability
 from ...environment import RECORDER, SKIPS_CLEANUP, Variable
+from ...fabric import fabric
 from ..exchange_overlap import overlaps
 from ..options import asked
 from ..releases import has
@@ -85,7 +86,7 @@ ONE = Variable(
 
 
 def variables(plan: Plan) -> list[Variable]:
-    return [*_connections(plan), *_nvidia(plan), *_recorder(plan)]
+    return [*_connections(plan), *_nvidia(plan), *_recorder(plan), *fabric(plan)]
 
 
 def _recorder(plan: Plan) -> tuple[Variable, ...]:

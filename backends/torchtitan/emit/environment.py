@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ....compiler.plan import Plan
 from ...environment import Variable
+from ...fabric import fabric
 from ...observation import curves
 from ..options import options_of
 
@@ -18,6 +19,7 @@ SEGMENTS = Variable(
 
 def variables(plan: Plan) -> Iterator[Variable]:
     yield SEGMENTS
+    yield from fabric(plan)
     _, project = curves(plan.job, options_of(plan.job))
     if project is not None:
         # components/metrics.py, WandBLogger.
