@@ -268,6 +268,12 @@ class Launch(Frozen):
     env: Annotated[
         dict[str, str | int | bool], Doc("variables of the environment, beside the target's own")
     ] = {}
+    health_check: Annotated[
+        bool,
+        Doc(
+            "look at GPUs and network before the first step, and start on no node that is broken or slow"
+        ),
+    ] = True
     extra: Annotated[
         dict[str, str | int | bool], Doc("any other sbatch option, by its long name")
     ] = {}

@@ -23,6 +23,12 @@ class Launcher(Frozen):
         int, Unit("1"), Field(ge=0, le=1000), Doc("how often a failed job is started again")
     ] = 3
     env: Annotated[Table, Doc("variables of the environment, beside the target's own")] = {}
+    health_check: Annotated[
+        bool,
+        Doc(
+            "look at GPUs and network before the first step, and start on no node that is broken or slow"
+        ),
+    ] = True
 
 
 class Waiting(Launcher):

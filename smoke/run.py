@@ -173,6 +173,7 @@ def _environment(framework: SmokeRun, job: Job, request: Request, folder: Path) 
         "RUN_DIR": str((folder / "run").resolve()),
         # Whichever release there is: it is tried.
         "ANY_RELEASE": "1",
+        "HEALTH_CHECK": "0",
         "TMPDIR": str((folder / "scratch").resolve()),
         "OMP_NUM_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -18,7 +18,7 @@ ONE_NODE = Layout(tp=8, zero=0, microbatches=16)
 
 
 def plan_with(env: dict[str, str | int | bool], layout: Layout = TWO_NODES, **own: str) -> Plan:
-    plan = sample_plan("torchtitan", layout=layout, launch=Launch(env=own))
+    plan = sample_plan("torchtitan", layout=layout, launch=Launch(env={**own}))
     cluster = plan.job.cluster.model_copy(update={"env": env, "name": "site"})
     return plan.model_copy(update={"job": plan.job.model_copy(update={"cluster": cluster})})
 

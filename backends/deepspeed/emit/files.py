@@ -10,6 +10,7 @@ from ....reading.facts import Value
 from ... import environment
 from ...fabric import fabric
 from ...facts import plan_facts
+from ...health import checked, health
 from ...languages import json
 from ...link_words import link
 from ...observation import curves, log_interval
@@ -51,6 +52,7 @@ def emit(plan: Plan) -> dict[str, str]:
         "deepspeed/model.json": json.document(model_json(plan)),
         "deepspeed/train.py": render_python("deepspeed/train.py.j2", _train_values(plan)),
         **_universal(plan),
+        **health(plan),
     }
 
 
@@ -95,6 +97,7 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "summary": list(_summary(plan)),
         "rendezvous": rendezvous(plan),
         "check": of_package("DeepSpeed", "deepspeed", options.version),
+        "health": checked(plan),
         "names_user": environment.names_user(job, options),
         "logs": rank_logs(plan, [0], "rank 0"),
         "environment": environment.lines(job, _variables(plan)),

@@ -8,6 +8,7 @@ from ....dsl.diagnostics import Diagnostic, JobError
 from ....reading.facts import Value
 from ... import environment, extra
 from ...facts import plan_facts
+from ...health import checked, health
 from ...languages import bash
 from ...languages.bash import Bash
 from ...observation import BOARD, curves
@@ -76,7 +77,8 @@ def emit(plan: Plan) -> dict[str, str]:
     if flags := [written for _, written in given(plan.options)]:
         groups["EXTRA"] = flags
     script = render("megatron/pretrain.sh.j2", _values(plan, groups))
-    return {ENTRY: script, f"megatron/{FILE}": run_json(plan), **converter(plan)}
+    run = {f"megatron/{FILE}": run_json(plan)}
+    return {ENTRY: script, **run, **converter(plan), **health(plan)}
 
 
 def facts(plan: Plan) -> dict[str, Value]:
@@ -105,6 +107,7 @@ def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
         "variables": list(_variables(plan)),
         "carries_all": carries_all(plan.job),
         "converts": plan.job.train.weights is not None,
+        "health": checked(plan),
         "names_user": environment.names_user(plan.job, plan.options),
         "logs": _logs(plan),
         "environment": environment.lines(plan.job, variables(plan)),

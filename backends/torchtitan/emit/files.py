@@ -6,6 +6,7 @@ from ....dsl.diagnostics import JobError
 from ....reading.facts import Value
 from ... import environment
 from ...facts import plan_facts
+from ...health import checked, health
 from ...languages import bash, python, toml
 from ...languages.python import Python
 from ...languages.toml import Toml
@@ -42,6 +43,7 @@ def emit(plan: Plan) -> dict[str, str]:
         ENTRY: render("torchtitan/launch.sh.j2", values),
         f"torchtitan/{RUN}": run_json(plan),
         **data_file(plan),
+        **health(plan),
     }
     if values["saves"]:
         shared[f"torchtitan/{STOP}"] = render_python(f"torchtitan/{STOP}.j2", values)
@@ -134,6 +136,7 @@ def _values(plan: Plan) -> dict[str, object]:
         "version": release(job).name,
         "release": release(job).name,
         "check": of_package("torchtitan", "torchtitan", options.version),
+        "health": checked(plan),
         "names_user": environment.names_user(job, options),
         "logs": _logs(plan),
         "environment": environment.lines(job, list(variables(plan))),

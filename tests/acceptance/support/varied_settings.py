@@ -166,6 +166,7 @@ LAUNCH: dict[str, Varied] = {
             '{ NCCL_IB_HCA = "mlx5_0,mlx5_1"; A = "it\'s $HOME $1 `x` <(y)"; N = 3; T = true }',
         )
     ),
+    "health_check": Varied((False,)),
     "extra": Varied(('{ comment = "a b" }', "{ nice = 100 }", '{ "mail-type" = "END" }')),
 }
 

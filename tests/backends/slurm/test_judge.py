@@ -252,6 +252,20 @@ def test_a_node_that_failed_twice_is_left_out_where_another_is_free(job: Job) ->
     assert job.excluded == "n2"
 
 
+SICK = """\
+health check: node 1 (n2.cluster.example): GPU 5 had 2 uncorrectable memory errors since its last reset
+srun: error: n1: task 0: Exited with exit code 1
+"""
+
+
+def test_a_node_that_the_health_check_names_is_left_out_at_once(job: Job) -> None:
+    lines = job.run(Play(SICK), Play(status=0, step=40))
+    first = fields(lines[0])
+    assert (first["end"], first["node"]) == ("node", "n2")
+    assert first["reason"] == "the health check before the first step"
+    assert first["next"] == "requeued without n2: failure 1 of at most 3" and job.excluded == "n2"
+
+
 def test_nodes_left_out_before_stay_so_and_are_not_counted_as_free(tmp_path: Path) -> None:
     job = Job(tmp_path, nodes=("n1", "n2", "n3", "n4"))
     job.write("state/excluded", "n4\n")
