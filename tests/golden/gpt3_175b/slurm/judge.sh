@@ -17,6 +17,7 @@ recognise() {
     told slurm 'requeued by SLURM or by hand' '\*\*\* (JOB|STEP) .* DUE TO JOB REQUEUE' ||
     told time 'the wall time was over' '\*\*\* (JOB|STEP) .* DUE TO TIME LIMIT' ||
     told cancelled 'cancelled' '\*\*\* JOB [0-9]+ ON [^ ]+ CANCELLED AT [^ ]+ \*\*\*' ||
+    told node 'the health check before the first step' '^health check: node [0-9]+ ' ||
     told node 'GPU memory with an uncorrectable error' 'uncorrectable ECC error encountered|NVRM: Xid \([^)]*\): (48|64|94|95),' ||
     told node 'a GPU fell off the bus' '[Ff]allen off the bus|GPU is lost|NVRM: Xid \([^)]*\): 79,' ||
     told node 'an NVLink with an uncorrectable error' 'uncorrectable NVLink error|NVRM: Xid \([^)]*\): 74,' ||
@@ -52,11 +53,11 @@ output() {
     done | awk '!/^srun: error: [^ ]+: tasks? / || !ended++'
 }
 
-# The node that SLURM lost, else the one on which a signal ended a process, else the one that ended first.
+# The node that SLURM lost or a health check found, else the one on which a signal ended a process, else the one that ended first.
 suspect() {
     local found
     for found in $(
-        sed -nE 's/^srun: error: Node failure on ([^ ,]+).*/\1/p' <<<"$said"
+        sed -nE 's/^srun: error: Node failure on ([^ ,]+).*/\1/p; s/^health check: node [0-9]+ \(([^.)]+).*/\1/p' <<<"$said"
         awk '$1 == "host" { host = $3 } /^ *exitcode *: -/ { sub(/\..*/, "", host); print host }' <<<"$said"
         sed -nE 's/^srun: error: ([^ ]+): task [0-9]+: .*/\1/p' <<<"$said"
     ); do
@@ -150,7 +151,7 @@ decide() {
     esac
     if ((max_failures == 0)); then
         next="ended: no requeue is wanted"
-    elif [[ $node != - ]] && ((suspected >= 1)) && spare; then
+    elif [[ $node != - && ($suspected -ge 1 || $said == *"health check: node "*) ]] && spare; then
         again=1 without=$node next="requeued without $node: $failures"
     elif ((stalled < 2)); then
         again=1 next="requeued: $failures"

@@ -129,6 +129,15 @@ TRAINING=(
     --save-interval=5395
     --log-interval=10
 )
+
+# GPUs and network are looked at before the first step (health.py), unless HEALTH_CHECK=0.
+if [[ "${HEALTH_CHECK:-1}" != 0 ]]; then
+    python3 "$HERE/health.py" "$NODE_RANK" "$MASTER_ADDR" "$MASTER_PORT" &
+    trap 'kill "$!"' TERM
+    wait "$!"
+    trap - TERM
+fi
+
 (
     trap '' TERM USR1
     exec torchrun "${RENDEZVOUS[@]}" "${RANK_LOGS[@]}" "$HERE/train.py" "${TRAINING[@]}" "$@"

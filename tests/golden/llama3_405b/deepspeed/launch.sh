@@ -133,6 +133,15 @@ TRAINING=(
     --save-interval=5
     --log-interval=1
 )
+
+# GPUs and network are looked at before the first step (health.py), unless HEALTH_CHECK=0.
+if [[ "${HEALTH_CHECK:-1}" != 0 ]]; then
+    python3 "$HERE/health.py" "$NODE_RANK" "$MASTER_ADDR" "$MASTER_PORT" &
+    trap 'kill "$!"' TERM
+    wait "$!"
+    trap - TERM
+fi
+
 (
     trap '' TERM USR1
     exec torchrun "${RENDEZVOUS[@]}" "${RANK_LOGS[@]}" "$HERE/train.py" "${TRAINING[@]}" "$@"

@@ -213,6 +213,14 @@ LOGGING=(
     --eval-iters 10
 )
 
+# GPUs and network are looked at before the first step (health.py), unless HEALTH_CHECK=0.
+if [[ "${HEALTH_CHECK:-1}" != 0 ]]; then
+    python3 "$HERE/health.py" "$NODE_RANK" "$MASTER_ADDR" "$MASTER_PORT" &
+    trap 'kill "$!"' TERM
+    wait "$!"
+    trap - TERM
+fi
+
 # torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it ignores
 # TERM and USR1, and the workers get TERM from here: they save after the step and leave.
 export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"

@@ -101,6 +101,14 @@ RANK_LOGS=(--log-dir="$RUN_LOGS/node$NODE_RANK" --redirects=3 --tee="$SHOWN")
 export PYTORCH_ALLOC_CONF="${PYTORCH_ALLOC_CONF:-expandable_segments:True}"
 export PYTHONPATH="$HERE${PYTHONPATH:+:$PYTHONPATH}" # train.toml imports parc_model
 
+# GPUs and network are looked at before the first step (health.py), unless HEALTH_CHECK=0.
+if [[ "${HEALTH_CHECK:-1}" != 0 ]]; then
+    python3 "$HERE/health.py" "$NODE_RANK" "$MASTER_ADDR" "$MASTER_PORT" &
+    trap 'kill "$!"' TERM
+    wait "$!"
+    trap - TERM
+fi
+
 # torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it ignores
 # TERM and USR1, and the workers get TERM from here: they save after the step and leave (parc_stop.py).
 export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
