@@ -87,7 +87,7 @@ def emitted(request: pytest.FixtureRequest) -> Emitted:
 
 def test_reading_gives_the_plan_back(emitted: Emitted) -> None:
     chosen, files = emitted
-    beside = ("parc_data.py", "parc_stop.py", "launch.sh", "run.json")
+    beside = ("parc_data.py", "parc_stop.py", "launch.sh", "run.json", "health.py")
     assert set(files) == {JOB, *(f"torchtitan/{name}" for name in beside)}
     assert_plan_is_back(chosen, files)
 
