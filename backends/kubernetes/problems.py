@@ -20,7 +20,7 @@ MANUAL = "https://kubernetes.io/docs/reference/kubernetes-api/"
 CODES = {
     NAME: ("kubernetes-name", "a name that Kubernetes refuses"),
     SIZE: ("configmap-size", "files that are too large for a ConfigMap"),
-    VOLUME: ("kubernetes-volume", "a volume that cannot be mounted"),
+    VOLUME: ("kubernetes-volume", "a volume that a pod cannot mount"),
     SCHEDULING: ("kubernetes-scheduling", "settings of scheduling that exclude or need each other"),
     LOST: ("pod-without-volume", "checkpoints that end with the pod that writes them"),
 }

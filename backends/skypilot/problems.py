@@ -19,7 +19,7 @@ MANUAL = "https://docs.skypilot.co/en/latest/reference/yaml-spec.html"
 CODES = {
     GPU: ("skypilot-gpu", "a GPU whose name in SkyPilot is not known"),
     NAME: ("skypilot-name", "a name that SkyPilot refuses"),
-    VOLUME: ("skypilot-volume", "a volume that cannot be mounted"),
+    VOLUME: ("skypilot-volume", "a volume that SkyPilot cannot mount"),
     LOST: ("rented-disk", "checkpoints that end with the machine that writes them"),
 }
 #: SkyPilot 0.14, sky/task.py: _VALID_NAME_REGEX.
