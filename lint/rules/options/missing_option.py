@@ -51,7 +51,14 @@ _HAS_DEFAULT = "--tokenizer-type"
 #: What all have needed since v1.0 (required_args of megatron/arguments.py).
 ALWAYS = ("--num-layers", "--hidden-size", "--num-attention-heads", "--max-position-embeddings")
 #: Folders of a run are made up where it starts; values that a wrapper gives are others.
-FOLDERS = ("--save", "--load", "--tensorboard-dir", "--data-cache-path")
+FOLDERS = (
+    "--save",
+    "--load",
+    "--tensorboard-dir",
+    "--wandb-save-dir",
+    "--data-cache-path",
+    "--flight-recorder-dump-path",
+)
 #: Where these are, options may come from elsewhere.
 ELSEWHERE = (
     "--yaml-cfg",
