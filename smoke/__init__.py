@@ -2,7 +2,7 @@
 
 from ..backends.smoke_run import Interpreter
 from .interpreter import look_into
-from .run import Outcome, Prepared, Request, Step, prepare, smoke, steps_of
+from .run import Outcome, Prepared, Request, Step, prepare, smoke, smoke_stages, steps_of
 
 __all__ = [
     "Interpreter",
@@ -13,5 +13,6 @@ __all__ = [
     "look_into",
     "prepare",
     "smoke",
+    "smoke_stages",
     "steps_of",
 ]

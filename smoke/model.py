@@ -163,6 +163,7 @@ def small_train(train: Train, steps: int, length: int, batch: int, gpus: bool) -
         "ramp_from": None,
         "ramp_tokens": None,
         "weights": None,
+        "carry": "weights",
         "tracker": None,
         "learning_rate": rate,
         "min_learning_rate": rate * min(1.0, train.min_learning_rate / train.learning_rate),

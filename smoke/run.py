@@ -5,9 +5,9 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, median
 
@@ -17,7 +17,7 @@ from ..compiler.plan import Plan
 from ..compiler.variables import NEUTRAL
 from ..dsl.job import Job
 from .failure import excerpt
-from .processes import Line, free_port, guarded, new_mark, run, terminable
+from .processes import Ended, Line, free_port, guarded, new_mark, run, terminable
 from .shrink import Room, not_exercised, shrunken
 
 #: Variables of a surrounding job that would change what a launcher does; they are not passed on.
@@ -55,7 +55,8 @@ class Outcome:
     """`before` is the plan, `after` the shrunken plan that was trained, None where no part of it fits.
 
     `status` is the launcher's exit status, None when the time was up; `lost` lists what was not exercised;
-    `log` holds its first error and last lines.
+    `log` holds its first error and last lines. `previous` is that of the stage before, whose last weights it
+    begins with.
     """
 
     before: Plan
@@ -65,6 +66,7 @@ class Outcome:
     seconds: float = 0.0
     lost: tuple[str, ...] = ()
     log: tuple[str, ...] = ()
+    previous: "Outcome | None" = None
 
     @property
     def reached(self) -> float:
@@ -76,13 +78,27 @@ class Outcome:
         return len(self.steps) > 1 and self.reached < self.steps[0].loss
 
     @property
+    def follows(self) -> bool:
+        """Whether the first loss is nearer to what the stage before reached than to the loss of weights that
+        were drawn; true of a first stage."""
+        if self.previous is None:
+            return True
+        return bool(self.steps) and self.steps[0].loss < (self.drawn + self.previous.reached) / 2
+
+    @property
+    def drawn(self) -> float:
+        """The first loss of the first stage, whose weights were drawn."""
+        return self.previous.drawn if self.previous else self.steps[0].loss
+
+    @property
     def wanted(self) -> int:
         return self.after.job.train.total_steps if self.after else 0
 
     @property
     def good(self) -> bool:
-        """Whether it ran to the end, logged every step, and its loss fell."""
-        return self.status == 0 and len(self.steps) == self.wanted and self.falls
+        """Whether it ran to the end, logged every step, and its loss fell from where the one before ended."""
+        ended = self.status == 0 and len(self.steps) == self.wanted
+        return ended and self.falls and self.follows
 
     @property
     def step_seconds(self) -> float | None:
@@ -109,32 +125,66 @@ def smoke(plan: Plan, request: Request) -> Outcome:
 
     Raises JobError where the emitter refuses what the solver chose, OSError where files cannot be written.
     """
-    mark = new_mark()
+    (found,) = smoke_stages([plan], request)
+    return found
+
+
+def smoke_stages(plans: Sequence[Plan], request: Request) -> list[Outcome]:
+    """As `smoke`, of the plans of a job's stages, one after another: each begins with the last weights of the
+    one before. Those after the first that is not good are left out."""
+    mark, outcomes, before = new_mark(), list[Outcome](), None
     with terminable(), _folder(request.keep, mark) as folder:
-        ready = prepare(plan, request, folder)
-        if ready is None:
-            return Outcome(plan, None)
-        ended = run(ready.command, ready.environment, request.limit_seconds, mark)
-        if request.keep is not None:
-            text = "".join(f"{line.text}\n" for line in ended.lines)
-            (folder / LOG).write_text(text, encoding="utf-8")
+        for plan in plans:
+            place = folder if len(plans) == 1 else _place(folder, plan.job.stage)
+            before = prepare(plan, request, place, before)
+            if before is None:
+                return [*outcomes, Outcome(plan, None)]
+            ended = run(before.command, before.environment, request.limit_seconds, mark)
+            if request.keep is not None:
+                text = "".join(f"{line.text}\n" for line in ended.lines)
+                (place / LOG).write_text(text, encoding="utf-8")
+            if place != folder:
+                (place / "scratch").unlink()
+            outcome = _outcome(plan, before, ended, request)
+            outcomes.append(replace(outcome, previous=outcomes[-1] if outcomes else None))
+            if not outcomes[-1].good:
+                break
+    return outcomes
+
+
+def _place(folder: Path, stage: str) -> Path:
+    """A stage's own folder; sockets of all have the short scratch folder."""
+    scratch, place = folder / "scratch", folder / stage
+    scratch.mkdir(exist_ok=True)
+    place.mkdir()
+    (place / "scratch").symlink_to(scratch)
+    return place
+
+
+def _outcome(plan: Plan, ready: Prepared, ended: Ended, request: Request) -> Outcome:
     seconds = ended.lines[-1].seconds if ended.lines else 0.0
     framework = BACKENDS[plan.target].smoke
     steps = tuple(steps_of(ended.lines, framework.step))
     lost = not_exercised(plan, ready.plan, request.gpus)
+    if plan.job.train.carry == "all" and ready.plan.job.previous:
+        lost.append("carry = all: the stage before left its weights alone")
     if not request.gpus:
         lost += framework.replaced(plan.job)
     log = tuple(excerpt([COLOUR.sub("", line.text) for line in ended.lines]))
     return Outcome(plan, ready.plan, steps, ended.status, seconds, tuple(lost), log)
 
 
-def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:
-    """Writes the files of a shrunken plan into an empty folder; None when no part of the layout fits."""
+def prepare(
+    plan: Plan, request: Request, folder: Path, before: Prepared | None = None
+) -> Prepared | None:
+    """Writes the files of a shrunken plan into an empty folder; None when no part of the layout fits. It
+    begins with the weights that `before` leaves."""
     backend = BACKENDS[plan.target]
     framework = backend.smoke
     settings = framework.settings(plan.job, folder / "work", request.gpus)
     room = Room(request.processes, request.steps, request.gpus)
-    small = shrunken(_held(plan, framework, request.gpus), backend.target, room, settings)
+    held, previous = _held(plan, framework, request.gpus), before.plan.job if before else None
+    small = shrunken(held, backend.target, room, settings, previous)
     if small is None:
         return None
     for path, text in backend.emit(small).items():
@@ -142,6 +192,9 @@ def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
     environment = _environment(framework, plan.job, request, folder)
+    # A stage looks for the one before beside its own run.
+    runs = Path(before.environment["RUN_DIR"]).parent if before else folder / "runs"
+    environment["RUN_DIR"] = str(runs.resolve() / small.run.folder)
     return Prepared(small, ("bash", str(folder / backend.entry)), environment)
 
 
@@ -170,7 +223,6 @@ def _environment(framework: SmokeRun, job: Job, request: Request, folder: Path) 
     given = {
         "PATH": _path(request.interpreter, folder / "commands", inherited.get("PATH", os.defpath)),
         "MASTER_PORT": str(free_port()),
-        "RUN_DIR": str((folder / "run").resolve()),
         # Whichever release there is: it is tried.
         "ANY_RELEASE": "1",
         "HEALTH_CHECK": "0",

@@ -39,13 +39,17 @@ class Room:
     gpus: bool = False
 
 
-def shrunken(plan: Plan, target: Target, room: Room, options: object) -> Plan | None:
+def shrunken(
+    plan: Plan, target: Target, room: Room, options: object, previous: Job | None = None
+) -> Plan | None:
     """The solved plan of the shrunken job with these target settings; None when the framework runs no reduced
-    layout."""
+    layout. It begins with the weights of `previous`, the shrunken job of the stage before, and has its model.
+    """
     lengths, positions = (SEQUENCE, LONG_SEQUENCE), _positions(plan.job.model)
     for layout, tokens, kept in product(cuts(plan.layout, room.processes), lengths, positions):
         job = _job(plan, layout, room, tokens * layout.cp, options)
-        job = job.model_copy(update={"model": job.model.model_copy(update=kept)})
+        model = previous.model if previous else job.model.model_copy(update=kept)
+        job = job.model_copy(update={"model": model, "previous": previous})
         # A domain may depend on what the goal asks for.
         goal = Goal(constraints=tuple(_requirements(target, job, layout)))
         job = job.model_copy(update={"goal": goal})

@@ -68,45 +68,50 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    job = load_job(arguments)
-    from ..api import plan_targets, softened
+    job = load_job(arguments, all_stages=True)
+    from ..api import softened
     from ..printing.smoke_report import outcome_json, outcome_text
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress
+    from ..staging import plan_stages
 
     _refuse_used(arguments.keep)
     interpreters = _interpreters([*arguments.python, sys.executable], gpus=not arguments.cpu)
-    planned = plan_targets(job, arguments.target, progress)
-    complaints = [complaint for _, complaint in planned.complaints]
+    planned = plan_stages(job, arguments.target, progress)
+    complaints = list(
+        dict.fromkeys(each for stage in planned.stages for _, each in stage.complaints)
+    )
     outcomes: list[Outcome] = []
-    for plan in planned.plans:
-        ready = _request(plan, interpreters, arguments)
+    ways = planned.by_target().values()
+    for plans in ways:
+        ready = _request(plans[0], interpreters, arguments)
         if isinstance(ready, Diagnostic):
             complaints.append(ready)
             continue
-        outcome = _smoked(plan, ready)
-        if outcome.after is None:
-            complaints.append(_too_small(plan, ready))
-            continue
-        outcomes.append(outcome)
-        if not arguments.json:
-            print_text(outcome_text(outcome))
+        for outcome in _smoked(plans, ready):
+            if outcome.after is None:
+                complaints.append(_too_small(outcome.before, ready))
+                continue
+            outcomes.append(outcome)
+            if not arguments.json:
+                print_text(outcome_text(outcome))
     print_diagnostics(softened(complaints, bool(outcomes) and not arguments.target))
     if arguments.json:
         not_run = [complaint.to_json() for complaint in complaints]
         print_json({"runs": [outcome_json(outcome) for outcome in outcomes], "not_run": not_run})
     if not outcomes:
-        return 2 if planned.plans else 1
+        return 2 if ways else 1
     return 0 if all(outcome.good for outcome in outcomes) else 1
 
 
-def _smoked(plan: Plan, request: Request) -> Outcome:
-    from parc.smoke import smoke
+def _smoked(plans: list[Plan], request: Request) -> list[Outcome]:
+    """The outcome of each stage, of which the last may have failed."""
+    from parc.smoke import smoke_stages
 
     from ..printing.terminal import progress
 
     try:
-        with progress(f"{plan.target}: training"):
-            return smoke(plan, request)
+        with progress(f"{plans[0].target}: training"):
+            return smoke_stages(plans, request)
     except OSError as error:
         raise JobError([_unusable(request.keep or Path(gettempdir()), error)]) from None
 

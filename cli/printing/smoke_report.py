@@ -11,7 +11,8 @@ def outcome_text(outcome: Outcome) -> str:
     """The verdict, what was trained, its losses, and what was not exercised."""
     small = outcome.after
     assert small is not None
-    head = f"{small.target}  {'trained' if outcome.good else 'FAILED'}: {verdict(outcome)}"
+    name = " ".join(filter(None, (small.target, outcome.before.job.stage)))
+    head = f"{name}  {'trained' if outcome.good else 'FAILED'}: {verdict(outcome)}"
     model = small.job.model
     lines = [
         head,
@@ -24,6 +25,12 @@ def outcome_text(outcome: Outcome) -> str:
         seconds = outcome.step_seconds
         speed = "" if seconds is None else f"; {seconds:.2f} s a step after the first"
         lines.append(f"  loss    {losses}{speed}")
+    if outcome.previous and outcome.steps:
+        stage, reached = outcome.previous.before.job.stage, outcome.previous.reached
+        lines.append(
+            f"  begins  at {outcome.steps[0].loss:.3f} with the weights of {stage}, which reached "
+            f"{reached:.3f}; drawn ones began at {outcome.drawn:.3f}"
+        )
     lines += [
         f"  {'not' if not index else '':<7} {text}" for index, text in enumerate(outcome.lost)
     ]
@@ -43,6 +50,8 @@ def verdict(outcome: Outcome) -> str:
         return f"exit status {outcome.status} after {logged} of {wanted} steps ({took})"
     if logged < wanted:
         return f"{logged} of {wanted} steps were logged ({took})"
+    if not outcome.follows:
+        return f"the first loss is not that of the stage before ({took})"
     first, last = outcome.steps[0].loss, outcome.reached
     moved = "falls" if outcome.falls else "does not fall"
     return f"loss {moved} from {first:.3f} to {last:.3f}, the mean of the last half ({took})"
@@ -52,6 +61,7 @@ def outcome_json(outcome: Outcome) -> JsonObject:
     small = outcome.after
     return {
         "target": outcome.before.target,
+        **({"stage": outcome.before.job.stage} if outcome.before.job.stage else {}),
         "good": outcome.good,
         "verdict": verdict(outcome),
         "status": outcome.status,
