@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..compiler.plan import Layout
 from ..dsl.job import Job
 
 #: Settings of a target's `extra` table.
@@ -46,6 +47,8 @@ class SmokeRun:
     """Decisions that stay neutral without a GPU: degrees are 1 then."""
     replaced: Callable[[Job], Iterator[str]] = field(default=lambda job: iter(()))
     """What else runs than the job asks for without a GPU, a line of the report each."""
+    leaves: Callable[[Layout], bool] = field(default=lambda layout: True)
+    """Whether a run without a GPU writes a checkpoint that the next stage reads, by its layout."""
     environment: Callable[[Job, Path], Mapping[str, str]] = field(default=lambda job, folder: {})
     """`environment(job, folder)`: variables of a run without a GPU."""
     stand_ins: Mapping[str, Path] = field(default_factory=dict)

@@ -131,7 +131,7 @@ def smoke(plan: Plan, request: Request) -> Outcome:
 
 def smoke_stages(plans: Sequence[Plan], request: Request) -> list[Outcome]:
     """As `smoke`, of the plans of a job's stages, one after another: each begins with the last weights of the
-    one before. Those after the first that is not good are left out."""
+    one before. Those after the first that is not good, or leaves no checkpoint, are left out."""
     mark, outcomes, before = new_mark(), list[Outcome](), None
     with terminable(), _folder(request.keep, mark) as folder:
         for plan in plans:
@@ -146,8 +146,13 @@ def smoke_stages(plans: Sequence[Plan], request: Request) -> list[Outcome]:
             if place != folder:
                 (place / "scratch").unlink()
             outcome = _outcome(plan, before, ended, request)
-            outcomes.append(replace(outcome, previous=outcomes[-1] if outcomes else None))
-            if not outcomes[-1].good:
+            outcome = replace(outcome, previous=outcomes[-1] if outcomes else None)
+            left = request.gpus or BACKENDS[plan.target].smoke.leaves(before.plan.layout)
+            if not left and plan is not plans[-1]:
+                lost = f"the stages after {plan.job.stage}: it wrote no checkpoint"
+                outcome = replace(outcome, lost=(*outcome.lost, lost))
+            outcomes.append(outcome)
+            if not outcome.good or not left:
                 break
     return outcomes
 

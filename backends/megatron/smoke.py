@@ -108,6 +108,7 @@ SMOKE = SmokeRun(
     }),
     refuses=refuses,
     replaced=replaced,
+    leaves=lambda layout: layout.zero < 2,
     environment=environment,
     stand_ins={"megatron.core": Path(__file__).with_name("on_cpu.py")},
 )  # fmt: skip
