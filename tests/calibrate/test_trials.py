@@ -154,7 +154,7 @@ def test_the_plan_after_the_trials_is_what_ran_best(
              for name, value in found["trials"][1]["layout"].items()}  # fmt: skip
     assert plan.layout == Layout(**words)
     assert plan.measured is not None and plan.measured.layouts == 3
-    assert main(["plan", "job.par"]) == 0
+    assert main(["plan", "job.par", "-v"]) == 0
     text = capfd.readouterr().out
     assert "3 layouts of this job ran; this one took" in text
 
