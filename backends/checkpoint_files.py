@@ -99,7 +99,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Written:
+class SavedStep:
     """What a checkpoint tells of the run that saved it: the framework and its release, the step, how many
     `ranks` have files, and of the layout, of the form and of the model what its files say."""
 
@@ -118,7 +118,7 @@ class Checkpoints:
     tells; None where it is not the framework's."""
 
     newest: Callable[[Step], str | None]
-    written: Callable[[Step], Written | None]
+    written: Callable[[Step], SavedStep | None]
 
 
 def child(name: str) -> str | None:

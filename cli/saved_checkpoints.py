@@ -13,7 +13,7 @@ from parc.dsl.inputs.files import NotReadable, first_bytes, reason_of
 from . import codes
 
 if TYPE_CHECKING:
-    from parc.backends.checkpoint_files import Step, Written
+    from parc.backends.checkpoint_files import SavedStep, Step
 
     from .resuming import Side
 
@@ -81,7 +81,7 @@ def joined(old: Side, path: str) -> Side:
     )
 
 
-def _found(path: str) -> tuple[Step, Written] | None:
+def _found(path: str) -> tuple[Step, SavedStep] | None:
     """The step that a folder names, else the newest one below it."""
     from parc.backends import BACKENDS
     from parc.backends.checkpoint_files import Step
@@ -100,7 +100,7 @@ def _found(path: str) -> tuple[Step, Written] | None:
     return None
 
 
-def _side(step: Step, written: Written) -> Side:
+def _side(step: Step, written: SavedStep) -> Side:
     from parc.backends.resume import Saved
 
     from .resuming import Side

@@ -182,6 +182,10 @@ class Cluster(Frozen):
         Doc("layouts that ran here, and their measured over their predicted step time"),
     ] = ()
 
+    def __hash__(self) -> int:
+        """`env` has none."""
+        return hash((self.gpu, self.nodes, self.gpus_per_node, self.network))
+
     @property
     def domain(self) -> int:
         return self.nvlink_domain or self.gpus_per_node

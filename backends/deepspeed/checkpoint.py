@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..checkpoint_files import Checkpoints, Step, Written, child
+from ..checkpoint_files import Checkpoints, SavedStep, Step, child
 
 #: Files of runtime/engine.py:4320: a rank's share of the optimizer, and the weights, which ZeRO 3 divides.
 #: A pipeline has a file for each layer (runtime/pipe/module.py:588).
@@ -17,7 +17,7 @@ def newest(folder: Step) -> str | None:
     return child(folder.text("latest"))
 
 
-def written(step: Step) -> Written | None:
+def written(step: Step) -> SavedStep | None:
     models = step.ranks(_WEIGHTS)
     if not models:
         return None
@@ -28,7 +28,7 @@ def written(step: Step) -> Written | None:
     parts = 1 + max(models)
     layout = {"tp": 1 if piped else parts, "pp": parts if piped else 1, "cp": 1, "dp": ranks}
     stage = 3 if third else head.number("stage", after="zero_optimization")
-    return Written(
+    return SavedStep(
         "deepspeed",
         head.number("global_steps") or 0,
         ranks * parts,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from ..checkpoint_files import Checkpoints, Pickled, Step, Written, child
+from ..checkpoint_files import Checkpoints, Pickled, SavedStep, Step, child
 from .resume import BUFFERS, BY_NAME, FORMAT, STATE, TENSORS, WHOLE
 
 #: Arguments by the compiler's names. The arguments of the run are saved with each checkpoint (:1270).
@@ -38,7 +38,7 @@ def newest(folder: Step) -> str | None:
     return f"iter_{int(text):07d}" if text.isdecimal() and len(text) < 10 else child(text)
 
 
-def written(step: Step) -> Written | None:
+def written(step: Step) -> SavedStep | None:
     shards, folders = step.ranks(_RANK), step.ranks(_FOLDER)
     name = step.name.removeprefix("iter_")
     if not (shards or folders) or not (name.isdecimal() or step.name == "release"):
@@ -46,7 +46,7 @@ def written(step: Step) -> Written | None:
     found = next((each for each in map(step.head, _ARGUMENTS) if _number(each, "tp")), Pickled(b""))
     sizes = {size: number for size in _SIZES if (number := found.number(_SIZES[size]))}
     kept = _format(step, bool(folders))
-    return Written(
+    return SavedStep(
         "megatron",
         int(name) if name.isdecimal() else 0,
         found.number("world_size") or 1 + max(shards, default=0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..checkpoint_files import Checkpoints, Step, Written
+from ..checkpoint_files import Checkpoints, SavedStep, Step
 
 _RANK = re.compile(r"__(\d{1,7})_\d{1,4}\.distcp")
 _STEP = re.compile(r"step-(\d{1,9})")
@@ -22,13 +22,13 @@ def newest(folder: Step) -> str | None:
     )
 
 
-def written(step: Step) -> Written | None:
+def written(step: Step) -> SavedStep | None:
     name = step.name.removeprefix("step-")
     if ".metadata" not in step.names or name == step.name or not name.isdecimal():
         return None
     found = step.head(".metadata")
     layers, data = found.numbers(_LAYER), found.numbers(_DATA)
-    return Written(
+    return SavedStep(
         "torchtitan",
         int(name),
         1 + max(step.ranks(_RANK), default=0),

@@ -110,7 +110,7 @@ def test_comparing_and_explaining_tell_it_too(run: Parc) -> None:
     against = json.loads(run(*explained, "--json").out)["against"]
     assert against["measured"]["expected"] == 0.083
     text = " ".join(run(*explained).out.split())
-    assert "8.3% longer than predicted" in text[text.index("Against the given") :]
+    assert "8.3% longer than predicted" in text[text.index("The given layout") :]
     assert "What would change the choice\n\n" not in run(*explained).out
 
 

@@ -56,7 +56,7 @@ FLAGS = (
     "compile", "weights", "tensorboard", "monitored", "blended", "evaluates", "rope", "rope_truncate", "tied",
     "bias", "qkv_bias", "qk_norm", "gated", "quick_gelu", "parallel_block", "causal", "windowed", "sinks",
     "alternating", "masked", "grouped", "unfused", "compiled_loss", "hf", "learned", "replaced_norms",
-    "elastic", "follows",
+    "carries_all", "elastic", "follows",
 )  # fmt: skip
 FIXED: dict[str, Any] = {
     "name": "llama",

@@ -181,7 +181,12 @@ def launched(
         ["bash", str(script), *words],
         capture_output=True,
         text=True,
-        env={"PATH": path, "RUN_DIR": str(folder / "run"), **environment},
+        env={
+            "PATH": path,
+            "RUN_DIR": str(folder / "run"),
+            "HEALTH_CHECK": "0",
+            **environment,
+        },
     )
 
 

@@ -114,4 +114,4 @@ def test_nothing_there_is_told(said: str, capsys: pytest.CaptureFixture[str]) ->
 def test_nodes_without_a_type_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     stand_in("scontrol", nodes=node("g1", "gpu:8") * 3)
     assert main(["init", "--model", "llama3_8b", "--detect", "-o", "job.par"]) == 2
-    assert "--gpus, such as 24xH100" in capsys.readouterr().err
+    assert "`--gpus 24xH100`" in capsys.readouterr().err

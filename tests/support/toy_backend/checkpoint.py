@@ -2,7 +2,7 @@
 
 import re
 
-from parc.backends.checkpoint_files import Checkpoints, Step, Written
+from parc.backends.checkpoint_files import Checkpoints, Step, SavedStep
 
 
 def newest(folder: Step) -> str | None:
@@ -10,12 +10,12 @@ def newest(folder: Step) -> str | None:
     return f"toy-step-{max(steps)}" if steps else None
 
 
-def written(step: Step) -> Written | None:
+def written(step: Step) -> SavedStep | None:
     degrees = step.ranks(re.compile(r"toy-(\d{1,4})"))
     name = step.name.removeprefix("toy-step-")
     if not degrees or not name.isdecimal():
         return None
-    return Written("toy", int(name), 1, {"tp": max(degrees)}, {}, {})
+    return SavedStep("toy", int(name), 1, {"tp": max(degrees)}, {}, {})
 
 
 CHECKPOINTS = Checkpoints(newest, written)
