@@ -53,7 +53,8 @@ output() {
     done | awk '!/^srun: error: [^ ]+: tasks? / || !ended++'
 }
 
-# The node that SLURM lost or a health check found, else the one on which a signal ended a process, else the one that ended first.
+# The node that SLURM lost or a health check found, else the one on which a signal ended a process, else the one
+# that ended first.
 suspect() {
     local found
     for found in $(
@@ -151,7 +152,7 @@ decide() {
     esac
     if ((max_failures == 0)); then
         next="ended: no requeue is wanted"
-    elif [[ $node != - && ($suspected -ge 1 || $said == *"health check: node "*) ]] && spare; then
+    elif [[ $node != - ]] && { ((suspected >= 1)) || [[ $said == *"health check: node "* ]]; } && spare; then
         again=1 without=$node next="requeued without $node: $failures"
     elif ((stalled < 2)); then
         again=1 next="requeued: $failures"
