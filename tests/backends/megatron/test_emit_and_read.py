@@ -35,7 +35,7 @@ def test_bash_passes_what_the_reader_sees(name: str, tmp_path: Path) -> None:
     script.write_text(script_of(PLANS[name]))
     place = {"NNODES": str(PLANS[name].layout.nodes), "NODE_RANK": "0", "MASTER_ADDR": "first"}
     place["RUN_START"] = "71"
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", **place}
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HEALTH_CHECK": "0", **place}
     (tmp_path / FILE).write_text(run_json(PLANS[name]))
     own = f"runs/{PLANS[name].run.folder}"
     first = tmp_path / own / "checkpoints-first"
