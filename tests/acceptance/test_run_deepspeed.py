@@ -40,7 +40,7 @@ def both(ways: str, folder: Path) -> tuple[list[float], list[str]]:
         (folder / f"{name}.bin").write_bytes(b"".join(each.to_bytes(2, "little") for each in ids))
     text = JOB.format(steps=STEPS, ways=ways, folder=folder)
     log, losses = trained(text, folder, SAVE=str(folder / "saved"), PROFILE=str(folder / "profile"))
-    return losses, re.findall(r"^validation after .*", log, re.MULTILINE)
+    return losses, re.findall(r"^(?:\[\w+\]:)?(validation after .*)", log, re.MULTILINE)
 
 
 def test_all_settings_train_alike_in_both_ways(tmp_path: Path) -> None:
