@@ -201,7 +201,7 @@ def _lines(report: Report) -> list[str]:
     timed = sum(1 for each in report["by_source"].values() if each["n"])
     run = overall["rows"]["n"]
     return [
-        f"With those runs in the fit, {run:,} that state their layout: median error "
+        f"Of the runs that are fitted to, {run:,} that state their layout: median error "
         f"{_share(middle['median_ape'])}, 90th percentile {_share(middle['p90_ape'])}, each the median over "
         f"{timed} sources.",
         f"Of {ranks['groups']} jobs that were run with four or more layouts, parc's pick is on average "
