@@ -2,7 +2,7 @@
 
 import re
 
-from parc.backends.checkpoint_files import Checkpoints, Step, SavedStep
+from parc.backends.checkpoint_files import Checkpoints, SavedStep, Step
 
 
 def newest(folder: Step) -> str | None:
