@@ -1,6 +1,6 @@
 """`Plan` -> run.json, which keeps its folder from other runs, and what an entry script needs of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,13 @@ def _previous(stage: Job, target: str, kept: Checkpoints) -> dict[str, Any]:
         "ended": bash.code(kept.ended.format(steps=steps)),
         "line": bash.replaceable("PREVIOUS", folder),
     }
+
+
+def mounted_runs(given: str | None, mounted: Sequence[str]) -> str | None:
+    """Where the folders of runs are on what outlives a machine: as `given`, else at the first of the paths
+    that are `mounted`; None where nothing is."""
+    top = given or (mounted[0] if mounted else None)
+    return top and top.rstrip("/")
 
 
 def below(folder: str | None, config: LaunchConfig) -> str | None:

@@ -183,7 +183,7 @@ class Cluster(Frozen):
     ] = ()
 
     def __hash__(self) -> int:
-        """`env` has none."""
+        """The hash of fields that tell clusters apart; `env` is a dict, which has none."""
         return hash((self.gpu, self.nodes, self.gpus_per_node, self.network))
 
     @property

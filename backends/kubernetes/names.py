@@ -5,6 +5,7 @@ import re
 from ...compiler.plan import Plan
 from ...dsl.job import Job
 from ...dsl.launchers import Kubernetes, Ray
+from ..run_folder import mounted_runs
 
 #: RFC 1123: of a label, which names of jobs, claims, namespaces and volumes are.
 LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -50,5 +51,4 @@ def volume(text: str) -> tuple[str, str]:
 def runs_folder(job: Job) -> str | None:
     """Where the folders of runs are in a container; None where nothing is mounted that outlives it."""
     launch = settings(job)
-    top = launch.runs or (volume(launch.volumes[0])[1] if launch.volumes else None)
-    return top and top.rstrip("/")
+    return mounted_runs(launch.runs, [volume(each)[1] for each in launch.volumes])

@@ -258,35 +258,38 @@ def adam(torch: Any) -> None:
     distributed: Any = import_module("megatron.core.optimizer.distrib_optimizer")
     adamw: Any = import_module("torch.optim.adamw").adamw
 
-    class FusedAdam(torch.optim.Optimizer):  # type: ignore[misc]
+    class FusedAdam(torch.optim.Optimizer):  # type: ignore[misc]  # torch is not installed here
         def __init__(self, params: Any, adam_w_mode: bool = True, **named: Any) -> None:
             super().__init__(params, named)
 
-        @torch.no_grad()  # type: ignore[untyped-decorator]
         def step(self, closure: object = None) -> None:
-            for group in self.param_groups:
-                weights = [weight for weight in group["params"] if weight.grad is not None]
-                count = group.get("step", 0)
-                if group["params"]:
-                    group["step"] = count + 1
-                moments = [
-                    [self._moment(weight, name) for weight in weights]
-                    for name in ("exp_avg", "exp_avg_sq")
-                ]
-                adamw(
-                    weights,
-                    [weight.grad for weight in weights],
-                    *moments,
-                    max_exp_avg_sqs=[],
-                    state_steps=[torch.tensor(float(count)) for _ in weights],
-                    amsgrad=False,
-                    beta1=group["betas"][0],
-                    beta2=group["betas"][1],
-                    lr=group["lr"],
-                    weight_decay=group["weight_decay"],
-                    eps=group["eps"],
-                    maximize=False,
-                )
+            with torch.no_grad():
+                for group in self.param_groups:
+                    self._update(group)
+
+        def _update(self, group: Any) -> None:
+            weights = [weight for weight in group["params"] if weight.grad is not None]
+            count = group.get("step", 0)
+            if group["params"]:
+                group["step"] = count + 1
+            moments = [
+                [self._moment(weight, name) for weight in weights]
+                for name in ("exp_avg", "exp_avg_sq")
+            ]
+            adamw(
+                weights,
+                [weight.grad for weight in weights],
+                *moments,
+                max_exp_avg_sqs=[],
+                state_steps=[torch.tensor(float(count)) for _ in weights],
+                amsgrad=False,
+                beta1=group["betas"][0],
+                beta2=group["betas"][1],
+                lr=group["lr"],
+                weight_decay=group["weight_decay"],
+                eps=group["eps"],
+                maximize=False,
+            )
 
         def _moment(self, weight: Any, name: str) -> Any:
             return self.state[weight].setdefault(name, torch.zeros_like(weight))

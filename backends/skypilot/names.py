@@ -3,6 +3,7 @@
 from ...compiler.plan import Plan
 from ...dsl.job import Job
 from ...dsl.launchers import SkyPilot
+from ..run_folder import mounted_runs
 
 #: GPUs of the standard library, as SkyPilot 0.14 spells them (sky/utils/gpu_names.py; the last two by its
 #: catalogs of clouds, sky/catalog/data_fetchers). A bare A100 has 40 GB, a bare V100 16.
@@ -45,8 +46,7 @@ def volume(text: str) -> tuple[str, str]:
 def runs_folder(job: Job) -> str | None:
     """Where the folders of runs are on each node; None where nothing outlives it."""
     launch = settings(job)
-    top = launch.runs or (volume(launch.volumes[0])[1] if launch.volumes else None)
-    return top and top.rstrip("/")
+    return mounted_runs(launch.runs, [volume(each)[1] for each in launch.volumes])
 
 
 def run_dir(plan: Plan) -> str | None:

@@ -65,13 +65,19 @@ def _judged(arguments: Namespace, config: ProjectSettings) -> list[Judged]:
     return said(judged, options)
 
 
-def _refuse_others(paths: Sequence[str]) -> None:
-    """Raises `JobError` for files that start no training, and are read by other commands."""
+def _describes_a_model(path: Path) -> bool:
+    if path.suffix != ".json":
+        return False
     from parc.reading.huggingface.described import config_of
 
+    return config_of(path) is not None
+
+
+def _refuse_others(paths: Sequence[str]) -> None:
+    """Raises `JobError` for files that start no training, and are read by other commands."""
     files = [Path(path) for path in paths if os.path.isfile(path)]
     others = [(path, "a job", "check") for path in files if path.suffix == ".par"]
-    models = (path for path in files if path.suffix == ".json" and config_of(path))
+    models = filter(_describes_a_model, files)
     others += [(path, "the config of a model", "init --hf") for path in models]
     refused = [
         Diagnostic(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.acceptance.support import ray_environment
 from tests.acceptance.support.environments import cache_folder, used, versions_of_all
 from tests.acceptance.support.feature_table import RESULTS
 from tests.acceptance.support.generated_jobs import Batch, batch
@@ -89,6 +90,11 @@ class Batches:
 @pytest.fixture(scope="session")
 def batches(request: pytest.FixtureRequest) -> Batches:
     return Batches(request.config)
+
+
+@pytest.fixture(scope="session")
+def ray_variables() -> dict[str, str]:
+    return ray_environment.variables()
 
 
 @pytest.fixture(scope="session", autouse=True)

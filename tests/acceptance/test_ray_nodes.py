@@ -21,7 +21,6 @@ from tests.acceptance.support.generated_jobs import compile_text
 from tests.acceptance.support.recorded_launches import write
 from tests.acceptance.support.slurm_tools import free_ports
 from tests.acceptance.support.smoke_runs import extensions
-from tests.acceptance.test_sweep_on_ray import variables  # noqa: F401  a fixture
 from tests.support.paths import ROOT
 from tests.support.sample_plans import sample_plan
 from tests.support.waiting import wait_until
@@ -65,9 +64,9 @@ def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def begin(variables: dict[str, str], temporary: Path) -> Iterator[Begin]:  # noqa: F811
+def begin(ray_variables: dict[str, str], temporary: Path) -> Iterator[Begin]:
     program = ROOT / "tests" / "acceptance" / "probes" / "ray_nodes_cluster.py"
-    own, pipe = {**variables, "TMPDIR": str(temporary)}, subprocess.PIPE
+    own, pipe = {**ray_variables, "TMPDIR": str(temporary)}, subprocess.PIPE
     cluster = subprocess.Popen(
         [sys.executable, program], stdin=pipe, stdout=pipe, text=True, env=own
     )

@@ -2,65 +2,35 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.support.environments import cache_folder
 from tests.support.paths import ROOT
 
-#: Later ones end a node whose agent takes longer than 15 s to start, as a busy machine makes it.
-RAY = "2.40.0"
-#: What ray 2.40's command line works with.
-CLICK = "8.1.8"
 OVER = ("--over", "train.global_batch=512,256,250,128,96,64,48,32", "--over", "cluster.nodes=1,2,4")
 POINTS = 24
 COMMAND = ("sweep", str(ROOT / "examples" / "gpt_125m.par"), *OVER, "--json")
 LIMIT_SECONDS = 600
 
 
-@pytest.fixture(scope="module")
-def variables() -> dict[str, str]:
-    """An environment in which the Python of the tests finds Ray; skips where none can be installed."""
-    folder = cache_folder() / f"ray-{RAY}"
-    if not (folder / "ready").exists():
-        packages = (f"ray=={RAY}", f"click=={CLICK}", f"protobuf=={version('protobuf')}")
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "-qq",
-            "--target",
-            str(folder),
-            *packages,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if not (folder / "ray").is_dir():
-            pytest.skip(f"ray {RAY} cannot be installed: {done.stderr.strip()[-200:]}")
-        (folder / "ready").touch()
-    return {**os.environ, "PYTHONPATH": str(folder)}
-
-
 @pytest.fixture
-def cluster(variables: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+def cluster(ray_variables: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     program = ROOT / "tests" / "acceptance" / "probes" / "ray_cluster.py"
     pipe = subprocess.PIPE
     process = subprocess.Popen(
-        [sys.executable, program], stdin=pipe, stdout=pipe, text=True, env=variables
+        [sys.executable, program], stdin=pipe, stdout=pipe, text=True, env=ray_variables
     )
     yield process
     process.communicate(timeout=60)
 
 
 def test_a_lost_node_changes_nothing(
-    variables: dict[str, str], cluster: subprocess.Popen[str], tmp_path: Path
+    ray_variables: dict[str, str], cluster: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     assert cluster.stdout
     address = cluster.stdout.readline().strip()
@@ -69,7 +39,7 @@ def test_a_lost_node_changes_nothing(
     kept = tmp_path / "kept" / "sweep.jsonl"
     pipe = subprocess.PIPE
     on_ray = subprocess.Popen(
-        [*parc, "--ray", address, "-o", str(kept.parent)], stdout=pipe, text=True, env=variables
+        [*parc, "--ray", address, "-o", str(kept.parent)], stdout=pipe, text=True, env=ray_variables
     )
     _wait_for(kept, rows=1)
     _tell(cluster, "grow", "grown")

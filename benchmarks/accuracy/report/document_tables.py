@@ -132,25 +132,28 @@ def left_out_table(report: Report) -> str:
 
 def left_out_line(report: Report) -> str:
     middle, found = report["median_of_sources"]["left_out"], report["by_source"].values()
-    later = sum(1 for each in found if not each["fitted"]["n"])
+    later = [each["left_out"]["in_band"] for each in found if not each["fitted"]["n"]]
     inside = f"{100 * middle['in_band']:.0f} %"
+    of_later = f", and {100 * np.mean(later):.0f} % of those {len(later)}" if later else ""
     return (
         f"- Step time of runs that nobody has tuned on, each of {len(found)} sources left out whole with "
-        f"its stack and its kernels, {later} of which came after all fits: median error "
+        f"its stack and its kernels, {len(later)} of which came after all fits: median error "
         f"{_share(middle['median_ape'])}, 90th percentile {_share(middle['p90_ape'])}, each the median over "
-        f"sources; {inside} of runs lie in the band that "
-        "stands in brackets beside an MFU."
+        f"sources; {inside} of runs lie in the band that the other sources set{of_later}. It stands in "
+        "brackets beside an MFU."
     )
 
 
 def fresh_line(report: Report) -> str:
     middle, run = report["overall"]["median_of_sources"], report["overall"]["rows"]["n"]
     sources = sum(1 for each in report["by_source"].values() if each["n"])
-    inside = f"{100 * report['overall']['in_band']:.0f} %"
+    oom = report["oom"]
     return (
-        f"- Of {run} runs of {sources} sources that were gathered later, to which nothing is fitted, the "
+        f"- Of {run} runs of {sources} sources that were gathered later, to which no price is fitted, the "
         f"median error is {_share(middle['median_ape'])} and the 90th percentile "
-        f"{_share(middle['p90_ape'])}; {inside} lie in the band."
+        f"{_share(middle['p90_ape'])}, each the median over sources; {oom['refused']} of "
+        f"{oom['ran_rows']} that fitted are refused, {oom['called_oom']} of {oom['oom_rows']} that did "
+        "not are called."
     )
 
 

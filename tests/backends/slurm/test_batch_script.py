@@ -194,6 +194,7 @@ wait; exit $first""",
 WORKER = """#!/usr/bin/env bash
 echo "rank $NODE_RANK of $NNODES at $MASTER_ADDR:$MASTER_PORT $*" >>"$LOG"
 [[ $MODE == fail ]] && exit 7
+[[ $MODE == ended ]] && kill -TERM $$
 [[ $MODE == ok ]] && exit 0
 trap 'echo "saved $NODE_RANK" >>"$LOG"; exit 1' TERM
 while :; do sleep 0.05; done
@@ -262,6 +263,11 @@ def test_a_failure_keeps_its_code_and_is_requeued(tmp_path: Path) -> None:
     run = Run(tmp_path, "fail")
     assert run.end()[0] == 7
     assert "requeue 1234567" in run.lines()
+
+
+def test_a_task_that_term_ended_hides_no_failure(tmp_path: Path) -> None:
+    """srun answers with the highest status of all tasks: theirs, which it ended itself, is 1 and not 143."""
+    assert Run(tmp_path, "ended").end()[0] == 1
 
 
 @pytest.mark.parametrize("ends", ["first", "last"])

@@ -177,16 +177,12 @@ def launched(
     for name in ("launch.sh", "run.json"):
         (folder / name).write_text(BACKEND.emit(chosen)[f"torchtitan/{name}"])
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    own = {"PATH": path, "RUN_DIR": str(folder / "run"), "HEALTH_CHECK": "0"}
     return subprocess.run(
         ["bash", str(script), *words],
         capture_output=True,
         text=True,
-        env={
-            "PATH": path,
-            "RUN_DIR": str(folder / "run"),
-            "HEALTH_CHECK": "0",
-            **environment,
-        },
+        env=own | environment,
     )
 
 

@@ -57,7 +57,8 @@ def forward_step(batches: Any, model: Any) -> tuple[Any, Any]:
 
 
 if __name__ == "__main__":
-    data.is_distributed = True  # type: ignore[attr-defined]
+    built: Any = data
+    built.is_distributed = True
     options = parse_and_validate_args()
     whole = pretrain_cfg_container_from_args(options, gpt_config_from_args(options))
-    pretrain(whole, data, ModelType.encoder_or_decoder, forward_step)
+    pretrain(whole, built, ModelType.encoder_or_decoder, forward_step)
