@@ -79,11 +79,12 @@ class Outcome:
 
     @property
     def follows(self) -> bool:
-        """Whether the first loss is nearer to what the stage before reached than to the loss of weights that
-        were drawn; true of a first stage."""
-        if self.previous is None:
-            return True
-        return bool(self.steps) and self.steps[0].loss < (self.drawn + self.previous.reached) / 2
+        """Whether a later stage begins and stays nearer to what the one before reached than to the loss of
+        weights that were drawn. Few steps at that loss need not lower it; false of a first stage.
+        """
+        if self.previous is None or not self.steps:
+            return False
+        return max(self.steps[0].loss, self.reached) < (self.drawn + self.previous.reached) / 2
 
     @property
     def drawn(self) -> float:
@@ -96,9 +97,9 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Whether it ran to the end, logged every step, and its loss fell from where the one before ended."""
+        """Whether it ran to the end and logged every step, and its loss fell, or went on in a later stage."""
         ended = self.status == 0 and len(self.steps) == self.wanted
-        return ended and self.falls and self.follows
+        return ended and (self.follows if self.previous else self.falls)
 
     @property
     def step_seconds(self) -> float | None:

@@ -50,10 +50,11 @@ def verdict(outcome: Outcome) -> str:
         return f"exit status {outcome.status} after {logged} of {wanted} steps ({took})"
     if logged < wanted:
         return f"{logged} of {wanted} steps were logged ({took})"
-    if not outcome.follows:
-        return f"the first loss is not that of the stage before ({took})"
     first, last = outcome.steps[0].loss, outcome.reached
-    moved = "falls" if outcome.falls else "does not fall"
+    if outcome.previous:
+        moved = "goes on" if outcome.follows else "does not go on where the stage before ended,"
+    else:
+        moved = "falls" if outcome.falls else "does not fall"
     return f"loss {moved} from {first:.3f} to {last:.3f}, the mean of the last half ({took})"
 
 

@@ -85,4 +85,7 @@ def test_a_stage_that_begins_with_drawn_weights_is_not_good(tmp_path: Path) -> N
     goes_on, anew = (outcome(long, [loss, loss - 0.3], first) for loss in (4.9, 5.5))
     assert goes_on.good and goes_on.drawn == 5.5
     assert anew.falls and not anew.follows and not anew.good
-    assert not replace(goes_on, steps=()).follows
+    level, lost = (outcome(long, [4.8, loss], first) for loss in (4.85, 5.5))
+    assert level.good and not level.falls, "a few steps near the end of a fall"
+    assert not lost.good and not replace(goes_on, steps=()).follows
+    assert not outcome(main, [4.8, 4.85]).good
