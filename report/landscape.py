@@ -1,14 +1,13 @@
 """A plan -> the layouts that it was chosen from, priced: their memory, their time, and which are to be drawn.
 
-Of a space that can be priced whole every layout is priced, and the frontier is that of all. A larger one is
-thinned while its variables are decided: whenever more than THINNED layouts are left, every k-th of them goes
-on. Of either, MOST points of each kind are drawn, evenly over their order by time, and the frontier always.
+Of the layouts that were priced (compiler/search/sample.py) MOST of each kind are drawn, evenly over their
+order by time, and the frontier always.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,14 +15,11 @@ from parc.backends import BACKENDS
 from parc.compiler.algebra import Integers, Mask
 from parc.compiler.case import Case
 from parc.compiler.plan import Plan
-from parc.compiler.search.best_first import explored
-from parc.compiler.search.columns import distinct
-from parc.compiler.search.space import Space
-from parc.compiler.search.sweep import Swept, fits, sweep
-from parc.compiler.variables import ORDER
+from parc.compiler.search.sample import fitting, sample
+from parc.compiler.search.sweep import Swept
 
-#: Layouts of a large space that are priced, and points of each kind that are drawn.
-THINNED, MOST = 2**12, 700
+#: Points of each kind that are drawn.
+MOST = 700
 #: What is drawn reaches so far beyond the GPU's memory, and beyond the fastest step.
 MORE_MEMORY, MORE_TIME = 1.6, 12.0
 
@@ -57,19 +53,16 @@ class Landscape:
 
 def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
     """What a plan was chosen from; None where no layout that was priced is allowed. `known` are the layouts
-    that the search kept: of a small space all, of a large one the best, which join those of the thinned one.
-    """
+    that the search kept."""
     case = Case(plan.job, BACKENDS[plan.target].target)
-    known = known or explored(Space(case))
-    whole = known.explored is None
-    swept = _once(known if whole else thinned(case).with_rows(known))
+    swept, whole = sample(case, known)
     if not swept.feasible.any():
         return None
     memory, time = swept.prices.memory_kib, swept.prices.step_ns
-    fitting = np.broadcast_to(fits(case, swept.prices), time.shape)
+    fit = fitting(swept)
     most_ns = MORE_TIME * max(int(time[swept.feasible].min()), plan.estimate.step_seconds * 1e8)
     near = (memory * 1024 <= MORE_MEMORY * case.gpu.memory) & (time <= most_ns)
-    kinds = swept.feasible & near, fitting & ~swept.feasible & near, ~fitting & near
+    kinds = swept.feasible & near, fit & ~swept.feasible & near, ~fit & near
     drawn = [_spread(time, mask) for mask in kinds]
     allowed, refused, unfit = (_points(swept, rows) for rows in drawn)
     frontier = _frontier(memory, time, swept.feasible)
@@ -86,30 +79,6 @@ def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
         outside=int(np.count_nonzero(~near)),
         whole=whole,
     )
-
-
-def thinned(case: Case) -> Swept:
-    """Some layouts of a large space with prices, in all of their placements."""
-    space = Space(case)
-    columns: dict[str, Integers] = {}
-    for name in ORDER:
-        columns = space.extend(columns, [name])
-        if (count := len(columns[name])) > THINNED:
-            rows = np.linspace(0, count - 1, THINNED).astype(np.int64)
-            columns = {key: column[rows] for key, column in columns.items()}
-    return sweep(replace(space, blocks=columns))
-
-
-def _once(swept: Swept) -> Swept:
-    """Each layout with one of its placements: the fastest of those that are allowed, else that fit, else the
-    one that needs the least memory."""
-    code = distinct([swept.space.layouts[name] for name in ORDER])[1]
-    fitting = np.broadcast_to(fits(swept.space.case, swept.prices), swept.feasible.shape)
-    value = np.where(fitting, swept.prices.step_ns, swept.prices.memory_kib)
-    rows = np.lexsort((value, ~fitting, ~swept.feasible, code))
-    mask = np.zeros(len(rows), dtype=bool)
-    mask[rows[np.unique(code[rows], return_index=True)[1]]] = True
-    return swept.only(mask)
 
 
 def _spread(time: Integers, mask: Mask) -> Integers:
