@@ -57,8 +57,8 @@ from parc.compiler.pricing.mechanisms import (
 )
 from parc.compiler.search.best_first import explored
 from parc.compiler.search.doubt import RIVALS, contenders, doubt, outcome
-from parc.compiler.search.space import Space
 from parc.compiler.search.sample import thinned
+from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, objectives
 from parc.compiler.time.step import step_time
 from parc.dsl.job import WITHIN, Job

@@ -1,4 +1,4 @@
-"""A space -> layouts of it with their prices, one placement of each: all of a small space, a thinned large one.
+"""A space -> layouts of it with their prices, one placement each: all of a small space, few of a large one.
 
 A large space is thinned while its variables are decided: whenever more than THINNED layouts are left, every
 k-th of them goes on.
