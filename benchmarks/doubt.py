@@ -296,7 +296,9 @@ def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Check the rule of choice and the stated doubt.")
     parser.add_argument("--draws", type=int, default=DRAWS, help="truths of each pair, at least 2")
     parser.add_argument("--json", type=Path, help="also write the report here")
-    parser.add_argument("--docs", action="store_true", help="renew the table of docs/cost-model.md")
+    parser.add_argument(
+        "--docs", action="store_true", help="renew the tables of docs/cost-model/doubt.md"
+    )
     asked = parser.parse_args(given)
     if asked.draws < 2:
         parser.error("--draws is 2 at least")

@@ -228,7 +228,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--docs",
         action="store_true",
-        help="renew the tables of docs/cost-model.md and README.md, with measured_fresh.csv its own",
+        help="renew the tables of docs/cost-model/ and README.md, with measured_fresh.csv its own",
     )
     return parser.parse_args(given)
 

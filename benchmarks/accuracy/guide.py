@@ -2,7 +2,7 @@
 
     python benchmarks/accuracy/guide.py
 
-Prints the Markdown tables that docs/cost-model.md shows. The guide's rows (`source` begins with "guide" in
+Prints the Markdown tables of docs/cost-model/guide.md. The guide's rows (`source` begins with "guide" in
 data/measured_public.csv) name a size, GPUs and degrees, no GPU and no batch: they are priced on H100 nodes
 with a batch of about four million tokens. What a layout leaves open parc fills, the fastest that fits.
 """
@@ -255,7 +255,7 @@ def zero_table() -> list[tuple[str, ...]]:
 
 
 def tables() -> dict[str, str]:
-    """The tables of docs/cost-model.md by name."""
+    """The tables of docs/cost-model/guide.md by name."""
     return {"guide": markdown(HEAD, layouts_table()), "zero": markdown(ZERO_HEAD, zero_table())}
 
 

@@ -244,7 +244,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=accuracy.DATA, help="CSV of measured runs")
     parser.add_argument("--json", type=Path, help="also write the report here")
     parser.add_argument(
-        "--docs", action="store_true", help="renew the tables of docs/cost-model.md and README.md"
+        "--docs", action="store_true", help="renew the tables of docs/cost-model/ and README.md"
     )
     asked = parser.parse_args(given)
     try:

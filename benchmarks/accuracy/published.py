@@ -325,7 +325,9 @@ def report(found: Sequence[Choice]) -> list[dict[str, Any]]:
 def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="also write the report here")
-    parser.add_argument("--docs", action="store_true", help="renew the table of docs/cost-model.md")
+    parser.add_argument(
+        "--docs", action="store_true", help="renew the table of docs/cost-model/published.md"
+    )
     asked = parser.parse_args(given)
     found = list(choices())
     if asked.json:

@@ -1,4 +1,4 @@
-"""The tables of docs/cost-model.md, from the code that they describe: terms, constants, frameworks."""
+"""The tables of docs/cost-model/, from the code that they describe: terms, constants, frameworks."""
 
 from __future__ import annotations
 

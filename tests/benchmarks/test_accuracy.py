@@ -16,7 +16,7 @@ from benchmarks.accuracy.report import document_tables
 from benchmarks.accuracy.report.scores import ranks, regret, simplest_regret, spearman
 from benchmarks.accuracy.setups.prediction import predict
 from benchmarks.accuracy.setups.setup import setup_of
-from docs.tables import filled
+from docs.tables import filled_among
 from tests.support.measured_rows import GOOD, row, write
 
 #: Errors that the cost model may not exceed, and coverage and ranking that it may not fall below.
@@ -101,9 +101,8 @@ def test_bands_and_risks_are_held(public: dict[str, Any]) -> None:
 def test_documents_show_it(public: dict[str, Any], update: bool) -> None:
     if update:
         document_tables.write(public)
-    cost_model, readme = document_tables.COST_MODEL.read_text(), document_tables.README.read_text()
-    assert cost_model == filled(cost_model, document_tables.cost_model_tables(public))
-    assert readme == filled(readme, document_tables.readme_tables(public))
+    renewed = filled_among(document_tables.PAGES, document_tables.tables(public))
+    assert {page: page.read_text() for page in renewed} == renewed
 
 
 def test_every_line_is_priced_or_named(public: dict[str, Any]) -> None:

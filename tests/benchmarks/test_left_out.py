@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks.accuracy import accuracy, fit, left_out
-from benchmarks.accuracy.report import document_tables
 from benchmarks.accuracy.setups.setup import setup_of
 from benchmarks.accuracy.setups.stacks import PLAIN, stack_of
+from docs.tables import COST_MODEL, README, together
 from parc.compiler.time.layers import attention_core
 from tests.support.measured_rows import GOOD, row, write
 
@@ -87,9 +87,7 @@ def test_documents_are_of_todays_model() -> None:
     """Fitted errors are those of the table of accuracy, which its own test holds; `left_out.py --docs` renews
     them together with what is left out."""
     tables = dict(
-        re.findall(
-            r"<!-- table (\w+) -->\n(.*?)<!-- end -->", document_tables.COST_MODEL.read_text(), re.S
-        )
+        re.findall(r"<!-- table (\w+) -->\n(.*?)<!-- end -->", together(COST_MODEL), re.S)
     )
     accurate = {cells[0]: cells[3] for cells in _cells(tables["accuracy"])}
     left_out_table = _cells(tables["left_out"])
@@ -100,9 +98,7 @@ def test_documents_are_of_todays_model() -> None:
     fresh = {cells[0]: cells[3:5] for cells in _cells(tables["fresh"])}
     assert len(later) == 8 and {name: fresh[name] for name in later} == later
     last = _cells(tables["left_out"])[-1]
-    assert (
-        f"median error {last[3]}, 90th percentile {last[4]}" in document_tables.README.read_text()
-    )
+    assert f"median error {last[3]}, 90th percentile {last[4]}" in README.read_text()
 
 
 def _cells(table: str) -> list[list[str]]:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.accuracy import vtrain_rows
-from benchmarks.accuracy.report import document_tables
 from benchmarks.accuracy.rows.csv_rows import Row
 from benchmarks.accuracy.vtrain_rows import Profile, alike, layer_seconds, ranking, unexplained
+from docs.tables import COST_MODEL, together
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_the_rows_own_layer_times_leave_no_regret(found: list[Row]) -> None:
 
 
 def test_the_document_shows_what_is_found(found: list[Row]) -> None:
-    text = " ".join(document_tables.COST_MODEL.read_text().split())
+    text = " ".join(together(COST_MODEL).split())
     regret, rank = ranking(found, vtrain_rows.polynomial(found, 2)[1])
     assert f"12 numbers picks layouts {100 * regret:.1f} % slower" in text
     times = layer_seconds(found)

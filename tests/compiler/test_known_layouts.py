@@ -1,4 +1,4 @@
-"""What is known of good layouts, asked of the plans. Where the model differs, docs/cost-model.md says why."""
+"""What is known of good layouts, asked of the plans; docs/cost-model/practice.md says where they differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/cost-model.md equals the code that it describes, and what it says of known jobs holds."""
+"""docs/cost-model/ equals the code that it describes, and what it says of known jobs holds."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ import pytest
 
 import parc
 from benchmarks.accuracy import guide
-from docs.tables import cost_model, filled, renew, shown
+from docs.tables import COST_MODEL, cost_model, filled_among, renew_among, shown, together
 from parc.backends import BACKENDS
 from tests.support.compiled_examples import EXAMPLES, compiled
 from tests.support.paths import ROOT
 
 MEGATRON = BACKENDS["megatron"].target.traits
-DOCUMENT = ROOT / "docs" / "cost-model.md"
+#: A chapter is read in one sitting; a word has a letter or a digit.
+LONGEST_CHAPTER = 3000
 
 
 def test_tables_are_up_to_date(update: bool) -> None:
     tables = cost_model.tables(cost_model.example()) | guide.tables()
     if update:
-        renew(DOCUMENT, tables)
-    document = DOCUMENT.read_text()
-    assert document == filled(document, tables)
-    assert set(shown(document)) == {
+        renew_among(COST_MODEL, tables)
+    renewed = filled_among(COST_MODEL, tables)
+    assert {page: page.read_text() for page in renewed} == renewed
+    assert set(shown(together(COST_MODEL))) == {
         *tables,
         "accuracy",
+        "accuracy_lines",
         "fresh",
+        "fresh_line",
         "ranking",
         "risk",
         "left_out",
+        "left_out_line",
         "doubt",
         "rules",
         "published",
@@ -38,8 +42,18 @@ def test_tables_are_up_to_date(update: bool) -> None:
 
 def test_the_rooms_of_the_compiler_are_its_chapters() -> None:
     rooms = {path.parent.name.title() for path in (ROOT / "compiler").glob("*/__init__.py")}
-    chapters = re.findall(r"^## (.*)$", DOCUMENT.read_text(), re.MULTILINE)
-    assert chapters[0] == "Notation" and rooms == set(chapters[1 : 1 + len(rooms)])
+    assert len(rooms) > 7
+    assert rooms <= set(re.findall(r"^##? (.*)$", together(COST_MODEL), re.MULTILINE))
+
+
+def test_no_chapter_is_too_long_and_the_first_page_leads_to_each() -> None:
+    first, *chapters = COST_MODEL
+    assert len(chapters) > 15
+    for page in COST_MODEL:
+        words = [word for word in page.read_text().split() if re.search(r"\w", word)]
+        assert len(words) <= LONGEST_CHAPTER, page.name
+    linked = set(re.findall(r"\]\(cost-model/([\w-]+\.md)\)", first.read_text()))
+    assert linked == {page.name for page in chapters}
 
 
 def test_every_trait_is_shown() -> None:
@@ -59,13 +73,14 @@ def test_every_constant_says_whose_number_it_is() -> None:
 
 
 def test_every_term_has_its_formula() -> None:
-    formulas = DOCUMENT.read_text().partition("<!-- table terms -->")[0]
+    tables = shown(together(COST_MODEL))["terms"]
+    formulas = together(COST_MODEL).replace(tables, "")
     assert [name for name, _, _ in cost_model.terms() if name not in formulas] == []
 
 
 def test_every_part_of_time_and_memory_is_explained() -> None:
     """The names that reports show beside their bars stand in the document."""
-    document = DOCUMENT.read_text()
+    document = together(COST_MODEL)
     estimates = [plan.estimate for name in EXAMPLES for plan in compiled(name).plans]
     named = {part for each in estimates for part in each.time}
     named |= {kind for each in estimates for kind in each.fullest.memory}

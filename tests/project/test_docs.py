@@ -16,7 +16,14 @@ from tests.support import simulated_logs
 from tests.support.fences import Fence, fences
 from tests.support.paths import ROOT
 
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(
+        path
+        for path in (ROOT / "docs").rglob("*.md")
+        if path.relative_to(ROOT / "docs").parts[0] != "rules"  # written by `make docs`
+    ),
+]
 #: Commands that a reader runs once, to set up; they are not run here.
 SETUP = ("make ", "git ", "pip ", "cd ")
 #: Folders of the tree, and how a module in one of them is named.
@@ -118,10 +125,20 @@ def test_no_job_trains_on_made_up_data_without_saying_so() -> None:
     assert [each for each in shown if not re.search(r"\bdata = ", each[1])] == []
 
 
+def anchors(page: Path) -> set[str]:
+    """What a link to a heading of the page may name, as GitHub makes it of the heading."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).strip().replace(" ", "-") for line in headings}
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
-        assert (path.parent / target).exists(), f"{path.name} links to {target}"
+    for target, _, anchor in re.findall(r"\]\(([^)#:]*)(#([^)]*))?\)", path.read_text()):
+        page = path.parent / target if target else path
+        assert page.exists(), f"{path.name} links to {target}"
+        if anchor and page.suffix == ".md":
+            assert anchor in anchors(page), f"{path.name} links to {target}#{anchor}"
 
 
 def test_files_that_are_named_exist() -> None:

@@ -11,7 +11,11 @@ from parc.__main__ import parser
 from tests.support.fences import fences
 from tests.support.paths import ROOT
 
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/cost-model").glob("*.md")),
+]
 #: Documents whose commands another test runs whole.
 RUN = {"CONTRIBUTING.md": "tests/project/test_recipes.py"}
 #: What begins a command of a fence other than `console` (test_docs.py runs those) -> why it is not run.

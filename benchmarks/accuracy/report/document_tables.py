@@ -1,4 +1,4 @@
-"""The accuracy report as tables of docs/cost-model.md and README.md, and the documents with them renewed."""
+"""The accuracy report as tables of docs/cost-model/ and README.md, and the documents with them renewed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.accuracy.report.plain_text import grouped, kinds
-from docs.tables import markdown, renew
+from docs.tables import COST_MODEL, README, markdown, renew, renew_among
 
 ROOT = Path(__file__).resolve().parents[3]
-COST_MODEL, README = ROOT / "docs" / "cost-model.md", ROOT / "README.md"
+#: Pages that show them.
+PAGES = (README, *COST_MODEL)
 SITE = ROOT / "docs" / "site.md"
 SOURCE_HEAD = ("source", "runs", "signed", "median", "90th percentile")
 GROUP_HEAD = ("layouts of one job", "jobs", "Spearman", "regret, mean", "largest")
@@ -32,41 +33,36 @@ LEFT_OUT_HEAD = (
 Report = Mapping[str, Any]
 
 
-def cost_model_tables(report: Report) -> dict[str, str]:
-    """Errors by source, and how well layouts of one job are ranked."""
+def tables(report: Report) -> dict[str, str]:
+    """Errors by source, how well layouts of one job are ranked, risk, and all of it in three lines."""
     return {
         "accuracy": markdown(SOURCE_HEAD, _errors(report)),
         "ranking": _ranking(report),
         "risk": markdown(RISK_HEAD, _risks(report)),
+        "accuracy_lines": "\n".join(f"- {line}" for line in _lines(report)),
     }
 
 
-def readme_tables(report: Report) -> dict[str, str]:
-    """Three lines: step time, ranking, memory."""
-    return {"accuracy": "\n".join(f"- {line}" for line in _lines(report))}
-
-
 def write(report: Report) -> None:
-    """Renew both documents."""
-    renew(COST_MODEL, cost_model_tables(report))
-    renew(README, readme_tables(report))
+    """Renew the tables of the runs that are fitted to."""
+    renew_among(PAGES, tables(report))
 
 
 def write_fresh(report: Report) -> None:
-    """Renew the tables of runs that nothing was fitted to in both documents."""
-    renew(COST_MODEL, {"fresh": markdown(SOURCE_HEAD, _errors(report))})
-    renew(README, {"fresh": fresh_line(report)})
+    """Renew the table and the line of runs that nothing was fitted to."""
+    lines = {"fresh": markdown(SOURCE_HEAD, _errors(report)), "fresh_line": fresh_line(report)}
+    renew_among(PAGES, lines)
 
 
 def write_left_out(report: Report) -> None:
-    """Renew the tables of sources left out whole in both documents."""
-    renew(COST_MODEL, {"left_out": left_out_table(report)})
-    renew(README, {"left_out": left_out_line(report)})
+    """Renew the table and the line of sources left out whole."""
+    lines = {"left_out": left_out_table(report), "left_out_line": left_out_line(report)}
+    renew_among(PAGES, lines)
 
 
 def write_doubt(report: Report) -> None:
     """Renew the tables of the stated doubt and of the rules of choice (benchmarks/doubt.py)."""
-    renew(COST_MODEL, {"doubt": doubt_table(report), "rules": rules_table(report)})
+    renew_among(PAGES, {"doubt": doubt_table(report), "rules": rules_table(report)})
 
 
 def write_trials(head: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
@@ -107,7 +103,7 @@ def rules_table(report: Report) -> str:
 
 def write_published(table: str) -> None:
     """Renew the table of published layouts (`published.py`)."""
-    renew(COST_MODEL, {"published": table})
+    renew_among(PAGES, {"published": table})
 
 
 def left_out_table(report: Report) -> str:

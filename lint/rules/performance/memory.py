@@ -36,7 +36,7 @@ from ...priced import Priced, best_plan, cheapest_fit, job_of, price, same_layou
 CODE = "PAR511"
 TITLE = "the layout, or every layout of the job, does not fit into memory"
 SEVERITY = "warning"
-SOURCE = "parc: docs/cost-model.md; NVIDIA/Megatron-LM#637"
+SOURCE = "parc: docs/cost-model/memory.md; NVIDIA/Megatron-LM#637"
 TRAINING = True
 
 

@@ -35,7 +35,7 @@ from ...priced import best_plan, price, same_layout, words_of
 CODE = "PAR702"
 TITLE = "another layout would train faster"
 SEVERITY = "info"
-SOURCE = "parc: docs/cost-model.md"
+SOURCE = "parc: docs/cost-model/time.md"
 TRAINING = True
 
 

@@ -1,4 +1,4 @@
-"""A plan is as far from what is proven as docs/cost-model.md says."""
+"""A plan is as far from what is proven as docs/cost-model/pipeline.md says."""
 
 from __future__ import annotations
 
