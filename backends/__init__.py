@@ -37,6 +37,5 @@ def reader_of(config: LaunchConfig) -> Reader | None:
     """That of the framework or of the program whose job it is; None where nothing tells."""
     if config.framework is not None:
         return BACKENDS[config.framework].reader if config.framework in BACKENDS else None
-    return next(
-        (each for each in readers() if each.program and each.program.kind in config.kind), None
-    )
+    named = config.kind.program
+    return next((each for each in readers() if each.program and each.program.name == named), None)

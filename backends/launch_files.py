@@ -9,7 +9,7 @@ from ..reading import programs, sbatch_options, skypilot
 from ..reading.bash.script import Folder, Script, no_folder, read_script, unreadable
 from ..reading.bash.values import Word, plain
 from ..reading.command_options import options, setting
-from ..reading.facts import Fact, LaunchConfig, Setting, Unread
+from ..reading.facts import UNREAD, Fact, Kind, LaunchConfig, Scheduler, Setting, Unread
 from ..reading.kubernetes.containers import read_manifest
 from ..reading.kubernetes.facts import completed, pod_facts
 from ..reading.kubernetes.manifest import Pods, is_manifest
@@ -18,8 +18,6 @@ from ..reading.sbatch_options import BatchOption
 from . import readers
 from .reader import ConfigFile
 
-#: The kind of a job of pods, or of SkyPilot's nodes, that run no launcher and no program that is known.
-KUBERNETES, SKYPILOT = "kubernetes", "skypilot"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -89,16 +87,15 @@ def _manifest(
     """The jobs of the commands that the pods of a manifest run; where none starts training, the first pods
     that have GPUs."""
     text = texts[path]
-    kind, reader = (
-        (KUBERNETES, read_manifest) if is_manifest(text) else (SKYPILOT, skypilot.read_task)
-    )
+    reader = read_manifest if is_manifest(text) else skypilot.read_task
     try:
         commands = reader(path, text, environment=environment, texts=texts, folder=folder)
     except ValueError as error:
+        kind = Kind(scheduler="kubernetes" if reader is read_manifest else "skypilot")
         return [LaunchConfig(kind, (), (Unread.because(error, path),), texts={path: text})]
     readings = [_Reading(path, texts, folder, each.script, each.pods) for each in commands]
     found = [job for each in readings for job in each.jobs()]
-    named = [job for job in found if job.kind != kind]
+    named = [job for job in found if job.command is not None]
     with_gpus = [job for job in found if any(fact.name == "gpus_per_pod" for fact in job.facts)]
     return named or (with_gpus or found)[:1]
 
@@ -126,14 +123,14 @@ def _config(
     if not _is_yaml(path):
         return []
     unread = (Unread("it is no configuration that parc reads", path, 1),)
-    return [LaunchConfig("unread", (), unread, texts={path: text})]
+    return [LaunchConfig(UNREAD, (), unread, texts={path: text})]
 
 
 def _alone(
     config_file: ConfigFile, path: str, text: str, texts: Mapping[str, str]
 ) -> Iterator[LaunchConfig]:
     if reason := unreadable(path, text):
-        yield LaunchConfig("unread", (), (reason,), texts={path: text})
+        yield LaunchConfig(UNREAD, (), (reason,), texts={path: text})
         return
     yield from config_file.jobs(path, text.replace("\r\n", "\n"), texts)
 
@@ -179,16 +176,14 @@ class _Reading:
             Fact(name, value, place.path, place.line, place.column)
             for name, (value, place) in launch.shape.items()
         )
-        return LaunchConfig("", shape, (), tuple(launch.options().settings("argument")))
+        return LaunchConfig(UNREAD, shape, (), tuple(launch.options().settings("argument")))
 
     def _config(self, launch: Started, job: LaunchConfig) -> LaunchConfig:
-        slurm, first = bool(launch.launch.directives), launch.launch.words[0]
-        kind = job.kind or ("sbatch" if slurm else "bash")
-        if slurm and job.kind:
-            kind = f"slurm+{kind.removesuffix('-bash')}"
+        first = launch.launch.words[0]
+        scheduler = self._scheduler(launch.launch.directives)
+        kind = replace(job.kind, carrier="bash", launcher=launch.launcher, scheduler=scheduler)
         facts = (*job.facts, *_slurm_facts(launch))
         if self.pods is not None:
-            kind = f"{_kind(self.pods)}+{(job.kind or launch.launcher).removesuffix('-bash')}"
             facts = completed(self.pods, launch, facts)
         return replace(
             job,
@@ -204,19 +199,19 @@ class _Reading:
             program_file="" if launch.entry is None else launch.entry.tail.lstrip("/"),
         )
 
+    def _scheduler(self, directives: Sequence[BatchOption]) -> Scheduler:
+        if self.pods is not None:
+            return "skypilot" if self.pods.kind == skypilot.KIND else "kubernetes"
+        return "slurm" if directives else ""
+
     def _header(self) -> LaunchConfig:
         given = self.script.directives
-        kind = "sbatch" if given else "bash"
+        kind = Kind(carrier="bash", scheduler=self._scheduler(given))
         pods = () if self.pods is None else pod_facts(self.pods)
-        kind = kind if self.pods is None else _kind(self.pods)
         settings = tuple(_directive(item) for item in given)
         texts = {self.path: self.texts[self.path], **self.script.read}
         facts = (*_header_facts(given), *pods)
         return LaunchConfig(kind, facts, self.script.unread, settings, None, texts)
-
-
-def _kind(pods: Pods) -> str:
-    return SKYPILOT if pods.kind == skypilot.KIND else KUBERNETES
 
 
 def _of_trainer(launch: Started) -> bool:

@@ -62,11 +62,11 @@ class ConfigFile:
 class Program:
     """A program that is no backend's, whose files are read and never written.
 
-    `kind` is part of the kind of its jobs, and `target` the one in whose words they are imported. The rest is
-    what rules ask of its sums, each with its source in the program's package.
+    `name` is the program of its jobs' kind, `target` the framework in whose words they are imported. The rest
+    is what rules ask of its sums, each with its source in the program's package.
     """
 
-    kind: str
+    name: str
     title: str
     target: str
     mesh: tuple[str, ...] = ()
@@ -112,7 +112,8 @@ class Reader:
     fork: Callable[[LaunchConfig], str | None] = field(default=lambda config: None)
     """The name of the fork whose files these are, None for the framework itself."""
     arithmetic: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Kind of a job without a framework -> codes of this one's predicates that hold for it, too."""
+    """Program of a job without a framework, with its variant -> codes of this one's predicates that hold for
+    it, too."""
     program: Program | None = None
     """What is read, where it is no backend's."""
     kept: Callable[[LaunchConfig], Kept | None] = field(default=lambda config: None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ..reading.facts import Fact, LaunchConfig, Unread
+from ..reading.facts import Fact, Kind, LaunchConfig, Unread
 from ..reading.yaml_settings import Scalar, yaml_scalars
 
 #: The values of a file by their dotted names.
@@ -12,7 +12,7 @@ Scalars = Mapping[str, Scalar]
 def yaml_job(
     path: str,
     text: str,
-    kind: str | Callable[[Scalars], str],
+    program: str | Callable[[Scalars], str],
     facts: Callable[[Scalars], Iterable[Fact]],
 ) -> LaunchConfig:
     """The job with the facts and settings of a file, of no framework; what is no YAML is unread."""
@@ -22,7 +22,7 @@ def yaml_job(
         scalars = yaml_scalars(path, text)
     except ValueError as error:
         unread = (Unread.because(error, path),)
-    named = kind if isinstance(kind, str) else kind(scalars)
+    named = program if isinstance(program, str) else program(scalars)
     found = tuple(facts(scalars)) if scalars else ()
     told = tuple(scalar.setting() for scalar in scalars.values())
-    return LaunchConfig(named, found, unread, told, None, {path: text})
+    return LaunchConfig(Kind(named, carrier="yaml"), found, unread, told, None, {path: text})

@@ -39,8 +39,7 @@ def judged_by(code: str, launch: LaunchedJob) -> str | None:
     if launch.framework is not None:
         return launch.framework
     for name, backend in BACKENDS.items():
-        kinds = backend.reader.arithmetic.items()
-        if any(kind in launch.kind and code in codes for kind, codes in kinds):
+        if code in backend.reader.arithmetic.get(launch.kind.name, ()):
             return name
     return None
 

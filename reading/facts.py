@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from ..dsl.inputs.files import OverLimit
 
@@ -80,6 +81,49 @@ class Unread:
         return Unread(str(error) if over else f"{what}{error}", path, line, column, over_limit=over)
 
 
+Carrier = Literal["", "bash", "python", "yaml", "toml", "json"]
+Scheduler = Literal["", "slurm", "kubernetes", "skypilot", "hosts"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Who reads a job's files, and what starts it; `UNREAD` where nothing can be said.
+
+    `program` is the one whose options or keys the files have, "" for one that is not known: "megatron",
+    "verl", "trainer". `variant` is one of several of it: "deepspeed" and "swift" of Megatron-LM's forks,
+    "megatron" of verl's engines, "toml" and "python" of torchtitan's configurations. `carrier` is the
+    language of the file that begins the job, "bash" for a command. `launcher` starts a command's processes.
+    """
+
+    program: str = ""
+    variant: str = ""
+    carrier: Carrier = ""
+    launcher: str = ""
+    scheduler: Scheduler = ""
+
+    @property
+    def name(self) -> str:
+        """The program and its variant: "megatron-deepspeed"."""
+        return "-".join(filter(None, (self.program, self.variant)))
+
+    def involves(self, name: str) -> bool:
+        """Whether it is the program, or the variant of it."""
+        return name in (self.program, self.variant)
+
+    def __str__(self) -> str:
+        """As reports show it: "slurm+megatron", "torchtitan-toml-bash", "sbatch"."""
+        if self.scheduler == "slurm":
+            return f"slurm+{self.name}" if self.program else "sbatch"
+        if self.scheduler:
+            return "+".join(filter(None, (self.scheduler, self.name or self.launcher)))
+        words = dict.fromkeys(filter(None, (self.program, self.variant, self.carrier)))
+        return "-".join(words) or "unread"
+
+
+#: The kind of a file that nobody could read.
+UNREAD = Kind()
+
+
 @dataclass(frozen=True)
 class LaunchConfig:
     """What a reader understood of the launch files of one job, and what it could not read.
@@ -91,7 +135,7 @@ class LaunchConfig:
     path, line, column; `program_file` is the launched file as it is written there.
     """
 
-    kind: str
+    kind: Kind
     facts: tuple[Fact, ...]
     unread: tuple[Unread, ...] = ()
     settings: tuple[Setting, ...] = ()

@@ -57,7 +57,7 @@ def is_config(text: str) -> bool:
 def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
     """The job of such a file; nothing for a YAML of another kind."""
     if is_config(text):
-        yield yaml_job(path, text, "foundry-yaml", _placed)
+        yield yaml_job(path, text, "foundry", _placed)
 
 
 def _placed(scalars: Mapping[str, Scalar]) -> Iterator[Fact]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...compiler.plan import Plan
-from ...reading.facts import Fact, LaunchConfig, Value
+from ...reading.facts import Fact, Kind, LaunchConfig, Value
 from .emit import grace_seconds
 from .problems import settings
 
@@ -15,7 +15,7 @@ _GRACE = re.compile(r" {8}sleep (\d{1,9})(?: &)?$")
 def read(files: Mapping[str, str]) -> LaunchConfig:
     """How many hosts, how often they are started again, and how long they may save."""
     found = [fact for path, text in files.items() for fact in _facts(path, text)]
-    return LaunchConfig("hosts", tuple(found), ())
+    return LaunchConfig(Kind(scheduler="hosts"), tuple(found), ())
 
 
 def facts(plan: Plan) -> dict[str, Value]:

@@ -6,7 +6,7 @@ from ...compiler.plan import Plan
 from ...dsl.inputs.documents import yaml_nodes
 from ...reading.bash.source import file_source
 from ...reading.bash.values import Word
-from ...reading.facts import Fact, LaunchConfig, Value, whole
+from ...reading.facts import Fact, Kind, LaunchConfig, Value, whole
 from ...reading.kubernetes.manifest import pods_of
 from ...reading.yaml_tree import Tree
 from .names import name, operator_of, settings
@@ -30,7 +30,8 @@ _OPERATORS = {
 def read(files: Mapping[str, str]) -> LaunchConfig:
     """The facts of manifests: pods and their GPUs, how long they may save, how often they are started."""
     found = [fact for path, text in files.items() for fact in _facts(path, text)]
-    return LaunchConfig("kubernetes", tuple({fact.name: fact for fact in found}.values()), ())
+    facts = {fact.name: fact for fact in found}
+    return LaunchConfig(Kind(scheduler="kubernetes"), tuple(facts.values()), ())
 
 
 def facts(plan: Plan) -> dict[str, Value]:

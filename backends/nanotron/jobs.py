@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...reading.bash.script import Folder
 from ...reading.bash.values import Word
-from ...reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
+from ...reading.facts import Fact, Kind, LaunchConfig, Unknown, Unread, Value
 from ...reading.launchers import Started
 from ...reading.named_files import named_file
 from ...reading.yaml_settings import Scalar, placed_scalars
@@ -58,7 +58,10 @@ def is_config(text: str) -> bool:
 def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
     """The job of such a file; nothing for a YAML of another kind."""
     if is_config(text):
-        yield yaml_job(path, text, "nanotron-yaml", _placed)
+        yield yaml_job(path, text, "nanotron", _placed)
+
+
+_COMMAND = Kind("nanotron", carrier="bash")
 
 
 def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
@@ -72,12 +75,10 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
     try:
         scalars = placed_scalars(found.source)
     except ValueError as error:
-        return LaunchConfig("nanotron-bash", (), (Unread.because(error, found.path),))
+        return LaunchConfig(_COMMAND, (), (Unread.because(error, found.path),))
     files = {} if found.text is None else {found.path: found.text}
     told = tuple(scalar.setting() for scalar in scalars.values())
-    return LaunchConfig(
-        "nanotron-bash", (*_placed(scalars), *_shape(launch)), (), told, None, files
-    )
+    return LaunchConfig(_COMMAND, (*_placed(scalars), *_shape(launch)), (), told, None, files)
 
 
 def _shape(launch: Started) -> Iterator[Fact]:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...dsl.inputs.budget import Visits
-from ...reading.facts import Fact, LaunchConfig, Setting, Unknown, Unread
+from ...reading.facts import Fact, Kind, LaunchConfig, Setting, Unknown, Unread
 from ...reading.python.module import Made, made_by
 from ...reading.python.values import Tree
 from .attributes import Attribute, attributes, scalars
 from .facts import facts
 
-NEMO, BRIDGE = "nemo-python", "megatron-bridge-python"
+NEMO, BRIDGE = Kind("nemo", carrier="python"), Kind("megatron-bridge", carrier="python")
 _IMPORT = re.compile(r"^[^\S\n]*(?:from|import)\s+(nemo|nemo_run|megatron\.bridge)\b", re.MULTILINE)
 _BRIDGE = re.compile(r"^[^\S\n]*(?:from|import)\s+megatron\.bridge\b", re.MULTILINE)
 _TELLING = re.compile(

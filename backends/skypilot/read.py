@@ -6,7 +6,7 @@ from ...compiler.plan import Plan
 from ...dsl.inputs.documents import yaml_nodes
 from ...reading.bash.source import file_source
 from ...reading.bash.values import Word
-from ...reading.facts import Fact, LaunchConfig, Value
+from ...reading.facts import Fact, Kind, LaunchConfig, Value
 from ...reading.skypilot import accelerators, nodes
 from ...reading.yaml_tree import Tree, number_in
 from ..kubernetes.names import name
@@ -16,7 +16,8 @@ from .names import settings
 def read(files: Mapping[str, str]) -> LaunchConfig:
     """The facts of tasks: machines and their GPUs, and how often a failed one is started again."""
     found = [fact for path, text in files.items() for fact in _facts(path, text)]
-    return LaunchConfig("skypilot", tuple({fact.name: fact for fact in found}.values()), ())
+    facts = {fact.name: fact for fact in found}
+    return LaunchConfig(Kind(scheduler="skypilot"), tuple(facts.values()), ())
 
 
 def facts(plan: Plan) -> dict[str, Value]:

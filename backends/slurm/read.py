@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from ...reading.bash.source import file_source
 from ...reading.bash.values import plain
-from ...reading.facts import Fact, LaunchConfig, Unread, Value, whole
+from ...reading.facts import Fact, Kind, LaunchConfig, Unread, Value, whole
 from ...reading.sbatch_options import BatchOption, header, is_command
 
 _CAP = re.compile(r"readonly MAX_FAILURES=(\d{1,9}) ")
@@ -43,7 +43,7 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
                 unread.append(Unread(f"`{line}` stands below the first command", path, number))
             elif cap := _CAP.match(line):
                 found.append(Fact("max_failures", int(cap[1]), path, number, cap.start(1) + 1))
-    return LaunchConfig("slurm", tuple(found), tuple(unread))
+    return LaunchConfig(Kind(scheduler="slurm"), tuple(found), tuple(unread))
 
 
 def from_options(options: Mapping[str, Value]) -> dict[str, Value]:

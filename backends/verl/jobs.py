@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from ...reading.bash.script import Folder
 from ...reading.bash.values import Word
-from ...reading.facts import Fact, LaunchConfig, Unknown
+from ...reading.facts import Fact, Kind, LaunchConfig, Unknown
 from ...reading.launchers import Started
 from .overrides import TELLING, Answer, Overrides, overrides, settings
 
@@ -59,7 +59,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
         for name, value, place in _facts(given, strategy)
         if value is not None
     )
-    kind = "verl-megatron-bash" if strategy == "megatron" else "verl-bash"
+    kind = Kind("verl", "megatron" if strategy == "megatron" else "", "bash")
     return LaunchConfig(kind, facts, (), tuple(settings(found)))
 
 

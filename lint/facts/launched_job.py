@@ -15,7 +15,7 @@ from ...dsl.diagnostics import Source, Span
 from ...dsl.hardware import Cluster
 from ...dsl.job import Job
 from ...reading import programs
-from ...reading.facts import Fact, LaunchConfig, Setting, Unknown, Value
+from ...reading.facts import Fact, Kind, LaunchConfig, Setting, Unknown, Value
 from ..finding import At, Place
 from .release import Release, release_of
 
@@ -78,7 +78,7 @@ class LaunchedJob:
         return self.config.framework
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         return self.config.kind
 
     @cached_property
@@ -90,12 +90,12 @@ class LaunchedJob:
     @property
     def megatron(self) -> bool:
         """Megatron-LM itself, not its DeepSpeed fork."""
-        return self.parsed_by_megatron and "deepspeed" not in self.kind
+        return self.parsed_by_megatron and self.kind.variant != "deepspeed"
 
     @property
     def parsed_by_megatron(self) -> bool:
         """Whether a parser of Megatron-LM or of a fork reads the options; ms-swift has one of its own."""
-        return self.framework == "megatron" and "swift" not in self.kind
+        return self.framework == "megatron" and self.kind.variant != "swift"
 
     @property
     def trains(self) -> bool:

@@ -28,7 +28,7 @@ def training_arguments(launch: LaunchedJob) -> list[Setting]:
     """As options, in the order of the files; none where the program reads others. So are the keys of a YAML
     that LLaMA-Factory or TRL reads, alone or named by a command; axolotl and ms-swift's Megatron, whose batch
     is `micro_batch_size`, have keys of their own."""
-    if launch.kind in ("trainer-yaml", "trainer-bash"):
+    if launch.kind.program == "trainer":
         if launch.setting("yaml", "per_device_train_batch_size") is None:
             return []
         keys = [replace(each, name=f"--{each.name}") for each in launch.all("yaml")]

@@ -24,7 +24,7 @@ def _file(judged: Judged) -> dict[str, Any]:
     for fact in judged.config.facts:
         facts.setdefault(fact.name, _fact(fact, judged.path))
     named = {"release": judged.release} if judged.release else {}
-    return {"path": judged.path, "kind": judged.config.kind, **named, "facts": facts}
+    return {"path": judged.path, "kind": str(judged.config.kind), **named, "facts": facts}
 
 
 def _fact(fact: Fact, path: str) -> dict[str, Any]:

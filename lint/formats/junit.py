@@ -18,7 +18,7 @@ def junit(judged: Sequence[Judged]) -> str:
     )
     for each, found in zip(judged, failing, strict=True):
         name = one_line(each.path)
-        case = ElementTree.SubElement(suite, "testcase", classname=each.config.kind, name=name)
+        case = ElementTree.SubElement(suite, "testcase", classname=str(each.config.kind), name=name)
         if found:
             message = "; ".join(f"{one.code} {one.diagnostic.message}" for one in found)
             failure = ElementTree.SubElement(case, "failure", message=one_line(message))

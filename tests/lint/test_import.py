@@ -122,5 +122,5 @@ def test_nothing_that_parc_emits_is_lost(example: str) -> None:
             files |= LAUNCHERS[plan.job.launch.kind].emit(plan, BACKENDS[plan.target].entry)
         (config,) = read_jobs(files)
         lost = {line.split("  ")[1].split()[0] for line in lines(unexpressed(config))}
-        of_images = OF_IMAGES if config.kind.startswith("kubernetes") else set()
+        of_images = OF_IMAGES if config.kind.scheduler == "kubernetes" else set()
         assert lost <= PLACEMENT | of_images, (example, plan.target)

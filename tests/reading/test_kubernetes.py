@@ -85,7 +85,7 @@ def test_pods_and_the_command_that_they_run(kind: str, spec: str, depth: int, ap
     found = job(text)
     shape = {"nodes": 4, "gpus_per_node": 8, "gpus": 32, "pods": 4}
     assert facts(found).items() >= {**SAID, **shape}.items()
-    assert (found.framework, found.kind) == ("megatron", "kubernetes+megatron")
+    assert (found.framework, str(found.kind)) == ("megatron", "kubernetes+megatron")
     lines = text.split("\n")
     for fact in found.facts:
         if fact.name in ("layers", "hidden", "tp", "gpus_per_pod"):
@@ -225,7 +225,7 @@ POD"""
 def test_a_ray_job() -> None:
     """Its command runs once, whatever starts the rest on the workers with GPUs."""
     found = job(manifest("RayJob", RAY_JOB, 6, api="ray.io/v1"))
-    assert found.kind == "kubernetes+megatron"
+    assert str(found.kind) == "kubernetes+megatron"
     assert facts(found).items() >= {"pods": 4, "gpus_per_pod": 8, "layers": 32}.items()
     assert facts(found)["tp"] == 1, "what the pods say runs in no job of Ray"
     assert looks_like_launch("job.yaml", manifest("RayJob", RAY_JOB, 6, api="ray.io/v1"))

@@ -157,7 +157,7 @@ torchrun --nproc_per_node 8 pretrain_gpt.py {SIZES} --deepspeed_config $CONFIG S
 
 def test_a_config_written_by_the_script_is_read() -> None:
     job = one(DEEPSPEED.replace("SWITCH", "--deepspeed"))
-    assert job.kind == "megatron-deepspeed-bash" and job.framework == "megatron"
+    assert str(job.kind) == "megatron-deepspeed-bash" and job.framework == "megatron"
     assert values(job, "zero", "global_batch", "precision") == [1, 64, "fp16=True"]
     stage = next(setting for setting in job.settings if setting.name == "zero_optimization.stage")
     assert (stage.scope, stage.values, stage.line, stage.column) == ("json", (1,), 6, 25)
@@ -200,7 +200,7 @@ def test_the_trainers_arguments_fill_in_auto() -> None:
         " --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n",
     }
     (job,) = read_jobs(files)
-    assert job.kind == "deepspeed-bash" and job.framework == "deepspeed"
+    assert str(job.kind) == "deepspeed-bash" and job.framework == "deepspeed"
     assert values(job, "micro_batch", "microbatches", "zero", "gpus") == [4, 2, 3, 8]
 
 
@@ -216,7 +216,7 @@ CONFIGS = {
 @pytest.mark.parametrize("text", CONFIGS)
 def test_deepspeed_configs_alone(text: str) -> None:
     (job,) = read_jobs({"ds.json": text})
-    assert job.kind == "deepspeed-json"
+    assert str(job.kind) == "deepspeed-json"
     assert values(job, "precision", "zero", "global_batch") == CONFIGS[text]
     assert values(job, "gpus", "nodes", "gpus_per_node") == ["?", "?", "?"]
 
@@ -240,7 +240,7 @@ def test_several_files_are_one_job() -> None:
         "scripts/train.sh": f"torchrun --nnodes $1 --nproc_per_node 4 a.py {SIZES} --micro-batch-size $MBS\n",
     }
     (job,) = read_jobs(files)
-    assert job.kind == "slurm+megatron" and set(job.texts) == set(files)
+    assert str(job.kind) == "slurm+megatron" and set(job.texts) == set(files)
     assert values(job, "nodes", "gpus_per_node", "slurm_gpus_per_node", "micro_batch") == [
         4,
         4,
@@ -284,9 +284,9 @@ def test_a_script_that_is_told_from_outside() -> None:
 
 
 def test_scripts_without_a_job_are_still_listed() -> None:
-    assert [job.kind for job in read_jobs({"a.sh": "echo hello\n"})] == ["bash"]
+    assert [str(job.kind) for job in read_jobs({"a.sh": "echo hello\n"})] == ["bash"]
     (header,) = read_jobs({"a.sh": "#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\nmodule load x\n"})
-    assert header.kind == "sbatch" and values(header, "nodes", "gpus_per_node") == [2, 4]
+    assert str(header.kind) == "sbatch" and values(header, "nodes", "gpus_per_node") == [2, 4]
     assert [setting.name for setting in header.settings] == ["--nodes", "--gpus-per-node"]
 
 

@@ -29,7 +29,7 @@ def jobs(text: str, **texts: str) -> list[LaunchConfig]:
 def test_its_run_lines_are_followed_with_its_variables() -> None:
     (job,) = jobs(TASK)
     facts = job.values()
-    assert job.kind == "skypilot+megatron"
+    assert str(job.kind) == "skypilot+megatron"
     assert {name: facts[name] for name in ("nodes", "gpus_per_node", "gpus", "tp")} == {
         "nodes": 4,
         "gpus_per_node": 8,
@@ -69,7 +69,7 @@ def test_scripts_that_it_brings_along_are_followed(called: str, mounted: str) ->
     task = f"resources: {{}}\nnum_nodes: 1\n{mounted}\nrun: bash {called}\n"
     task = task.replace("{}", "\n  accelerators: H100:8")
     found = jobs(task, **{"code/train.sh": script})
-    (job,) = (job for job in found if job.kind == "skypilot+megatron")
+    (job,) = (job for job in found if str(job.kind) == "skypilot+megatron")
     assert job.values()["layers"] == 8
     assert set(job.texts) == {"sky/task.yaml", "code/train.sh"}
 
@@ -85,4 +85,4 @@ def test_only_tasks_with_gpus_are_launch_files() -> None:
 
 def test_what_is_no_yaml_is_unread() -> None:
     (job,) = jobs(f"{TASK}a: [b\n")
-    assert job.kind == "skypilot" and job.unread
+    assert str(job.kind) == "skypilot" and job.unread

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ....compiler.plan import OFFLOAD
 from ....reading.bash.script import Folder
 from ....reading.bash.values import Word
-from ....reading.facts import Fact, LaunchConfig, Setting, Unread, Value
+from ....reading.facts import UNREAD, Fact, Kind, LaunchConfig, Setting, Unread, Value
 from ....reading.launchers import Started
 from ....reading.named_files import missing, named_file
 from ....reading.yaml_settings import Scalar, yaml_scalars
@@ -102,7 +102,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         configured = Accelerate(yaml_scalars(path, text), {path: text})
     except ValueError as error:
-        yield LaunchConfig("unread", (), (Unread.because(error, path),), texts={path: text})
+        yield LaunchConfig(UNREAD, (), (Unread.because(error, path),), texts={path: text})
         return
     if "distributed_type" not in configured.scalars:
         return
@@ -112,7 +112,8 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     facts = [*found.values(), *stated(None, configured)]
     framework = "deepspeed" if configured.uses_deepspeed else None
     told = tuple(configured.told)
-    yield LaunchConfig("accelerate-yaml", tuple(facts), (), told, framework, {path: text})
+    kind = Kind("accelerate", carrier="yaml")
+    yield LaunchConfig(kind, tuple(facts), (), told, framework, {path: text})
 
 
 def of_program(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
@@ -121,7 +122,7 @@ def of_program(launch: Started, texts: Mapping[str, str], folder: Folder) -> Lau
     if not configured.files:
         return None
     told = (*launch.options().settings("argument"), *configured.told)
-    return LaunchConfig("", tuple(shape(launch, configured)), (), told, None, configured.files)
+    return LaunchConfig(UNREAD, tuple(shape(launch, configured)), (), told, None, configured.files)
 
 
 def shape(launch: Started, configured: Accelerate) -> Iterator[Fact]:

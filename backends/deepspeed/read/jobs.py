@@ -7,7 +7,7 @@ from ....reading.bash.script import Folder
 from ....reading.bash.source import file_source
 from ....reading.bash.values import Word
 from ....reading.command_options import CommandOptions, spelled
-from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
+from ....reading.facts import Fact, Kind, LaunchConfig, Unknown, Unread, Value
 from ....reading.launchers import Started
 from ....reading.named_files import NamedFile, missing, named_file
 from ..releases import top_keys
@@ -28,6 +28,8 @@ TRAINER = {
 #: Nobody but the command that reads a config knows these.
 _OUTSIDE = ("nodes", "gpus_per_node", "gpus")
 
+_JSON = Kind("deepspeed", carrier="json")
+
 
 def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
     """A config that no command here names."""
@@ -35,7 +37,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
         table = document(file_source(path, text))
     except NotADocument as error:
         unread = (Unread.because(error, *error.place),)
-        yield LaunchConfig("deepspeed-json", (), unread, texts={path: text})
+        yield LaunchConfig(_JSON, (), unread, texts={path: text})
         return
     if _of_another(table):
         return
@@ -43,7 +45,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     unknown = Unknown("a DeepSpeed config does not say how many processes read it")
     facts += [Fact(name, unknown, path, 1) for name in _OUTSIDE]
     told = tuple(settings.settings(table))
-    yield LaunchConfig("deepspeed-json", tuple(facts), (), told, "deepspeed", {path: text})
+    yield LaunchConfig(_JSON, tuple(facts), (), told, "deepspeed", {path: text})
 
 
 #: Unknown keys from which on a file may be another program's, such as the arguments that a trainer saves.
@@ -85,7 +87,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
         found += _program(launch, given, texts, folder, files)
     found = list({fact.name: fact for fact in reversed(found)}.values())[::-1]
     return LaunchConfig(
-        "deepspeed-bash",
+        Kind("deepspeed", carrier="bash"),
         tuple(_with_derived(found)),
         tuple(unread),
         (*told, *configured.told),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from ....reading.bash.script import Folder
 from ....reading.bash.values import Word
 from ....reading.command_options import CommandOptions
-from ....reading.facts import Fact, LaunchConfig, Setting, Unknown, Unread
+from ....reading.facts import Fact, Kind, LaunchConfig, Setting, Unknown, Unread
 from ....reading.launchers import Started
 from ....reading.named_files import missing, named_file
 from ....reading.yaml_settings import Scalar, placed_scalars
@@ -52,9 +52,8 @@ class Recipe:
         facts = (*shape(launch, configured), *self.facts)
         told = (*launch.options().settings("argument"), *self.told, *configured.told)
         texts = {**configured.files, **self.texts}
-        return LaunchConfig(
-            "trainer-bash", facts, (*configured.unread, *self.unread), told, None, texts
-        )
+        kind, unread = Kind("trainer", carrier="bash"), (*configured.unread, *self.unread)
+        return LaunchConfig(kind, facts, unread, told, None, texts)
 
 
 def recipe(launch: Started, texts: Mapping[str, str], folder: Folder) -> Recipe | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ....reading.bash.source import file_source
-from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
+from ....reading.facts import Fact, Kind, LaunchConfig, Unknown, Unread, Value
 from ....reading.named_files import missing
 from ....reading.yaml_settings import Scalar, yaml_scalars
 from . import settings
@@ -30,6 +30,8 @@ _TRAINER = re.compile(
     re.MULTILINE,
 )
 
+_YAML = Kind("trainer", carrier="yaml")
+
 
 def is_config(text: str) -> bool:
     return _BATCH.search(text) is not None and _TRAINER.search(text) is not None
@@ -42,11 +44,11 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         scalars = yaml_scalars(path, text)
     except ValueError as error:
-        yield LaunchConfig("trainer-yaml", (), (Unread.because(error, path),), texts={path: text})
+        yield LaunchConfig(_YAML, (), (Unread.because(error, path),), texts={path: text})
         return
     found = tuple(trainer_facts(scalars))
     told = [scalar.setting() for scalar in scalars.values()]
-    config = LaunchConfig("trainer-yaml", found, (), tuple(told), None, {path: text})
+    config = LaunchConfig(_YAML, found, (), tuple(told), None, {path: text})
     named = scalars.get("deepspeed")
     yield config if named is None or named.value is None else _linked(config, named, texts)
 

@@ -47,12 +47,12 @@ DATED = Dated(
 #: What programs that read other files divide as Megatron-LM does.
 ARITHMETIC = {
     # NeMo, FlagScale and Primus hand these keys to Megatron-core.
-    "megatron-yaml": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
+    "megatron": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
     # NVIDIA/NeMo@8cfedd72 nemo/collections/llm/api.py:1299, and Megatron-core beneath it and Bridge.
-    "nemo-python": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
-    "megatron-bridge-python": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
+    "nemo": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
+    "megatron-bridge": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
     # EleutherAI/gpt-neox@ea7aefd8 megatron/mpu/initialize.py, and mpu.divide of the heads.
-    "gpt-neox-yaml": frozenset({"PAR101", "PAR111"}),
+    "gpt-neox": frozenset({"PAR101", "PAR111"}),
     # volcengine/verl@b178a3cd verl/utils/config.py:86.
     "verl-megatron": frozenset({"PAR101"}),
 }

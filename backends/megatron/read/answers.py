@@ -10,7 +10,7 @@ from .ramp import batch_ramp
 
 def fork(config: LaunchConfig) -> str | None:
     forks = {"deepspeed": "Megatron-DeepSpeed", "swift": "ms-swift"}
-    return next((name for word, name in forks.items() if word in config.kind), None)
+    return forks.get(config.kind.variant)
 
 
 def _ffn(asked: Asked) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ....reading.bash.script import Folder
 from ....reading.bash.values import Piece, Word
 from ....reading.command_options import CommandOptions
-from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
+from ....reading.facts import Fact, Kind, LaunchConfig, Unknown, Unread, Value
 from ....reading.launchers import Started
 from ....reading.named_files import missing, named_file
 from ....reading.programs import trains
@@ -32,7 +32,8 @@ def _job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchCon
     given = given_to(launch)
     told = list(launch.options(spelling.SWITCHES).settings("argument"))
     if not given.given("--deepspeed") and not given.given("--deepspeed-config"):
-        kind = "megatron-swift-bash" if launch.launcher == "swift" else "megatron-bash"
+        fork = "swift" if launch.launcher == "swift" else ""
+        kind = Kind("megatron", fork, "bash")
         return LaunchConfig(kind, tuple(job_facts(launch)), (), tuple(told), "megatron")
     found, unread = config(launch, given, texts, folder)
     table, path, text = found
@@ -41,7 +42,7 @@ def _job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchCon
         told += settings.settings(table)
         facts += _only_there(facts, path, table)
     own = {} if text is None else {path: text}
-    kind = "megatron-deepspeed-bash"
+    kind = Kind("megatron", "deepspeed", "bash")
     return LaunchConfig(kind, tuple(facts), unread, tuple(told), "megatron", own)
 
 

@@ -22,7 +22,7 @@ _TRAINS = ("--train-iters", "--train-samples", "--lr")
 
 def kept(config: LaunchConfig) -> Kept | None:
     """None where the command does not train, or a parser of its own reads it."""
-    ours = config.framework == "megatron" and "swift" not in config.kind
+    ours = config.framework == "megatron" and config.kind.variant != "swift"
     if not ours or not config.given(*_TRAINS):
         return None
     save, load = config.option("--save"), config.option("--load")

@@ -70,12 +70,12 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     of arithmetic judge what they say.
     """
     if is_config(text):
-        yield yaml_job(path, text, _kind, lambda scalars: facts(path, list(scalars.values())))
+        yield yaml_job(path, text, _program, lambda scalars: facts(path, list(scalars.values())))
 
 
-def _kind(scalars: Mapping[str, Scalar]) -> str:
+def _program(scalars: Mapping[str, Scalar]) -> str:
     neox = any(_leaf(each) == "pipe_parallel_size" for each in scalars.values())
-    return "gpt-neox-yaml" if neox else "megatron-yaml"
+    return "gpt-neox" if neox else "megatron"
 
 
 def facts(path: str, scalars: list[Scalar]) -> Iterator[Fact]:

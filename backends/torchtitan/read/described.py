@@ -57,4 +57,4 @@ def train(config: LaunchConfig) -> Values:
 
 
 def _python(config: LaunchConfig) -> bool:
-    return config.kind.startswith("torchtitan-python")
+    return config.kind.program == "torchtitan" and config.kind.variant == "python"

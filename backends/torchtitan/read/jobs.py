@@ -2,13 +2,14 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from ....reading.bash.script import Folder
 from ....reading.bash.values import Word
 from ....reading.command_options import CommandOptions
-from ....reading.facts import Fact, LaunchConfig, Setting, Unknown, Unread, Value
+from ....reading.facts import Fact, Kind, LaunchConfig, Setting, Unknown, Unread, Value
 from ....reading.launchers import Started
 from ....reading.named_files import missing, named_file
 from . import python_config, python_sources
@@ -19,6 +20,8 @@ from .spelling import KEYS
 CONFIG = "--job.config_file"
 #: Functions of a module that are judged: each takes a look at the whole text.
 MOST_CONFIGS = 32
+_TOML = Kind("torchtitan", "toml", "toml")
+_PYTHON = Kind("torchtitan", "python", "python")
 _SCRIPTS = ("torchtitan.train", "torchtitan.experiments", "torchtitan/train.py")
 
 
@@ -28,16 +31,19 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
         settings = settings_of(path, text)
     except ValueError as error:
         unread = (Unread.because(error, path, what="it is no TOML: "),)
-        yield LaunchConfig("torchtitan-toml", (), unread, texts={path: text})
+        yield LaunchConfig(_TOML, (), unread, texts={path: text})
         return
     if not {"model", "training", "parallelism"} & {
         key.partition(".")[0] for key in settings.values
     }:
         yield LaunchConfig(
-            "toml", (), (Unread("it is no job of torchtitan", path, 1),), texts={path: text}
+            Kind(carrier="toml"),
+            (),
+            (Unread("it is no job of torchtitan", path, 1),),
+            texts={path: text},
         )
         return
-    yield _config("torchtitan-toml", settings, _models(texts), {path: text})
+    yield _config(_TOML, settings, _models(texts), {path: text})
 
 
 def alone_in_python(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
@@ -48,15 +54,15 @@ def alone_in_python(path: str, text: str, texts: Mapping[str, str]) -> Iterator[
         found = python_config.configs(path, text)
     except (SyntaxError, ValueError) as error:
         unread = (Unread.because(error, path, what="it is no Python: "),)
-        yield LaunchConfig("torchtitan-python", (), unread, texts={path: text})
+        yield LaunchConfig(_PYTHON, (), unread, texts={path: text})
         return
     models = _models({path: text})
     for settings in islice(found.values(), MOST_CONFIGS):
-        yield _config("torchtitan-python", settings, models, {path: text})
+        yield _config(_PYTHON, settings, models, {path: text})
     if len(found) > MOST_CONFIGS:
         reason = f"only its first {MOST_CONFIGS} configurations are read"
         unread = (Unread(reason, path, 1, over_limit=True),)
-        yield LaunchConfig("torchtitan-python", (), unread, texts={path: text})
+        yield LaunchConfig(_PYTHON, (), unread, texts={path: text})
 
 
 def _models(texts: Mapping[str, str]) -> dict[str, Registered]:
@@ -71,7 +77,7 @@ def _models(texts: Mapping[str, str]) -> dict[str, Registered]:
 
 
 def _config(
-    kind: str, settings: Settings, models: Mapping[str, Registered], files: dict[str, str]
+    kind: Kind, settings: Settings, models: Mapping[str, Registered], files: dict[str, str]
 ) -> LaunchConfig:
     found = _facts(settings, models, None)
     unknown = Unknown("a config does not say how many processes read it")
@@ -167,8 +173,8 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
         for name, (value, place) in shape.items()
         if name not in known
     ]
-    kind = "torchtitan-toml" if given.given(CONFIG) else "torchtitan-python"
-    return LaunchConfig(f"{kind}-bash", tuple(facts), unread, tuple(told), "torchtitan", files)
+    kind = replace(_TOML if given.given(CONFIG) else _PYTHON, carrier="bash")
+    return LaunchConfig(kind, tuple(facts), unread, tuple(told), "torchtitan", files)
 
 
 def _beside(

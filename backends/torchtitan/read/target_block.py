@@ -13,8 +13,8 @@ from .stack import stack
 
 #: Names of data sets that parc_data.py registers: made-up tokens, and a blend that stands there alone.
 SYNTHETIC, BLEND = "synthetic", "blend"
-#: Release by the kind of its configuration.
-_RELEASES = {"torchtitan-toml": "0.2.2", "torchtitan-python": "0.3"}
+#: Release by the language of its configuration.
+_RELEASES = {"toml": "0.2.2", "python": "0.3"}
 _TEXTS = {
     "hf_assets_path": "model.hf_assets_path",
     "dump_folder": "job.dump_folder",
@@ -24,8 +24,8 @@ _TEXTS = {
 
 def options(config: LaunchConfig) -> dict[str, Any]:
     """What the block would say beside its defaults."""
-    kind = _RELEASES.get(config.kind.removesuffix("-bash"))
-    version = written_release(config, "torchtitan") or kind
+    implied = _RELEASES.get(config.kind.variant)
+    version = written_release(config, "torchtitan") or implied
     found = known(version=version, data=_data(config))
     for name, key in _TEXTS.items():
         found |= known(**{name: below(text_of(config.setting("toml", key)), config)})

@@ -54,5 +54,5 @@ def _filled_in(launch: LaunchedJob) -> bool:
         "--per-device-train-batch-size", "--model-name-or-path", "--use-deepspeed"
     )
     named = launch.given("--deepspeed-config", "--deepspeed_config")
-    whole = "megatron" in launch.kind or named or not launch.all("argument")
+    whole = launch.kind.involves("megatron") or named or not launch.all("argument")
     return trainer or bool(config and config.values) or not whole

@@ -64,7 +64,7 @@ _OF_LOOP = ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for key, options in SAME.items():
-        if key == _LR and "megatron" in launch.kind:
+        if key == _LR and launch.kind.involves("megatron"):
             continue
         config = launch.key(key)
         keys = [name.removeprefix("--").replace("-", "_") for name in options]
@@ -107,7 +107,8 @@ def _default_stage(launch: LaunchedJob) -> Iterator[Complaint]:
     model built in parts (pretrain_gpt.py:49)."""
     config = launch.key("zero_optimization.stage")
     given = launch.given("--zero-stage") or not launch.given("--deepspeed")
-    if "megatron-deepspeed" not in launch.kind or config is None or number_of(config) != 3 or given:
+    ours = launch.kind.name == "megatron-deepspeed"
+    if not ours or config is None or number_of(config) != 3 or given:
         return
     message = "zero_optimization.stage is 3, but --zero-stage is not given and is 1"
     help_text = "--zero-stage 3: without it every rank builds the whole model first"

@@ -68,7 +68,7 @@ _UPDATE = "actor_rollout_ref.actor.ppo_mini_batch_size"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """What is packed by tokens (use_dynamic_bsz) has no micro-batch, and nothing to divide."""
-    if "verl" not in launch.kind or launch.config.program != _PROGRAM or _of_a_fork(launch):
+    if launch.kind.program != "verl" or launch.config.program != _PROGRAM or _of_a_fork(launch):
         return
     micro, update = launch.number("micro_batch"), launch.number("global_batch")
     step, mini = launch.option(_STEP), launch.option(_UPDATE)
@@ -82,7 +82,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             help_text = f"{_STEP} of {least} or a multiple"
             # Forks that count otherwise run under verl's name and keys.
             yield Complaint(message, step, related, help_text, "warning")
-    if micro and update and "megatron" not in launch.kind:
+    if micro and update and launch.kind.variant != "megatron":
         yield from _share(launch, update, micro)
 
 
@@ -103,12 +103,12 @@ def _divided(launch: LaunchedJob, step: Setting, prompts: int, micro: int) -> It
     dp, gpus = launch.number("dp"), launch.number("gpus")
     by, parts = (
         (dp and dp * micro, f"dp {dp} * micro-batch {micro} = {(dp or 0) * micro}")
-        if "megatron" in launch.kind
+        if launch.kind.variant == "megatron"
         else (gpus, f"{gpus} GPUs")
     )
     if samples and by and (prompts * samples) % by:
         message = f"{prompts} prompts * {samples} samples = {prompts * samples} is not a multiple of {parts}"
-        parted = "megatron" in launch.kind
+        parted = launch.kind.variant == "megatron"
         related = (Related(f"micro-batch {micro}", launch.facts["micro_batch"]),) if parted else ()
         yield Complaint(message, step, related, "prompts of a step that the GPUs divide")
 

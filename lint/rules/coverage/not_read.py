@@ -27,6 +27,7 @@ two: [*one, *one]
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
+from ....reading.facts import Kind
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
@@ -38,7 +39,7 @@ FILE = "accelerate.yaml"
 SINCE = "2026-12"
 OF_READING = True
 #: The kind of what stands for the files and folders that a run leaves out.
-LEFT_OUT = "left out"
+LEFT_OUT = Kind("left out")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

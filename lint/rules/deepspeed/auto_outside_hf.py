@@ -31,7 +31,7 @@ FILE = "ds_config.json"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    if "megatron" not in launch.kind:
+    if not launch.kind.involves("megatron"):
         return
     for setting in launch.all("json"):
         if "auto" in setting.values:

@@ -45,7 +45,9 @@ FILE = "ds_config.json"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at = launch.key("zero_optimization.offload_optimizer.device")
-    if at is None or text_of(at) not in ("cpu", "nvme") or "megatron" not in launch.kind:
+    if at is None or text_of(at) not in ("cpu", "nvme"):
+        return
+    if not launch.kind.involves("megatron"):
         return
     if launch.given("--cpu-optimizer") or _forced_off(launch) or launch.key("optimizer.type"):
         return

@@ -16,7 +16,6 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 \\
     --zero-stage 1
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -43,14 +42,15 @@ _PIPELINES = ("pretrain_gpt.py", "finetune_llama.py")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    if launch.framework != "deepspeed" and not re.search("deepspeed|gpt-neox", launch.kind):
+    of_deepspeed = launch.kind.involves("deepspeed") or launch.kind.program == "gpt-neox"
+    if launch.framework != "deepspeed" and not of_deepspeed:
         return
     stage, pp = launch.number("zero"), launch.number("pp")
     if stage is None or pp is None or stage < 2:
         return
     deepspeed = replace(launch, config=replace(launch.config, framework="deepspeed"))
     yield from enforced(CODE, deepspeed, vary="zero")
-    if pp == 1 and "megatron-deepspeed" in launch.kind and _pipelined(launch):
+    if pp == 1 and launch.kind.name == "megatron-deepspeed" and _pipelined(launch):
         related = (Related("pp 1 still uses the pipeline engine", launch.facts["pp"]),)
         message = f"zero {stage} with Megatron-DeepSpeed's pipeline engine, which pp 1 uses too"
         severity: Severity | None = "warning" if is_old(launch) else None

@@ -29,5 +29,5 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/utils.py:592"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    if launch.number("experts") and "deepspeed" not in launch.kind:
+    if launch.number("experts") and not launch.kind.involves("deepspeed"):
         yield from enforced(CODE, launch, vary="etp")

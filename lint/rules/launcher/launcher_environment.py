@@ -40,6 +40,6 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             place = Place(path, number, match.start() + 1, len(match[0].split()[0]))
             message = "mpirun's ranks have no RANK, LOCAL_RANK and WORLD_SIZE"
             help_text = "start with torchrun or deepspeed, or export them from OMPI_COMM_WORLD_RANK and _SIZE"
-            own = launch.kind in ("bash", "slurm")
+            own = not launch.kind.program and not launch.kind.scheduler
             yield Complaint(message, place, help=help_text, severity="info" if own else None)
             return

@@ -35,10 +35,10 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
 def _judged(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if (launch.number("ep") or 1) == 1:
         return
-    if launch.framework == "deepspeed" or "deepspeed" in launch.kind:
+    if launch.framework == "deepspeed" or launch.kind.involves("deepspeed"):
         yield from _deepspeed(launch)
         return
-    if "verl-megatron" in launch.kind:
+    if launch.kind.name == "verl-megatron":
         yield from _unknown_model(launch)
         return
     yield from enforced(CODE, launch, vary="ep", cure=_worlds)

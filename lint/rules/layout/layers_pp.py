@@ -58,7 +58,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.given(*OTHERWISE):
         return
     # DeepSpeed's PipelineModule splits by weight, and counts embeddings among the layers.
-    if "deepspeed" in launch.kind and not launch.given("--no-pipeline-parallel"):
+    if launch.kind.involves("deepspeed") and not launch.given("--no-pipeline-parallel"):
         return
     counted = [name for flag, name in COUNTED.items() if launch.given(flag)]
     units = layers + len(counted)

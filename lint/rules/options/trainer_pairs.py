@@ -36,7 +36,7 @@ _PAIRED = ("4.30", "4.31", "4.32", "4.33")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    if not reads_training_arguments(launch) and "trainer" not in launch.kind:
+    if not reads_training_arguments(launch) and launch.kind.program != "trainer":
         return
     yield from _prefetch(launch)
     yield from _plateau(launch)

@@ -39,7 +39,7 @@ NUMBERS = (
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     settings = [setting for name in NUMBERS if (setting := launch.setting("yaml", name))]
-    if "trainer" not in launch.kind and launch.framework != "deepspeed":
+    if launch.kind.program != "trainer" and launch.framework != "deepspeed":
         return
     for setting in settings:
         text = text_of(setting)

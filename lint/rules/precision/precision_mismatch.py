@@ -51,7 +51,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _only_in_config(launch: LaunchedJob) -> Iterator[Complaint]:
     """Megatron-DeepSpeed's own default is fp32, whatever the config says."""
-    if "megatron-deepspeed" not in launch.kind or launch.value("precision") is None:
+    if launch.kind.name != "megatron-deepspeed" or launch.value("precision") is None:
         return
     for name in _OTHER:
         at = launch.key(f"{name}.enabled")

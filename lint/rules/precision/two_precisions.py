@@ -20,7 +20,7 @@ Good:
 
 from collections.abc import Iterator
 
-from ....reading.facts import Setting, text_of
+from ....reading.facts import Kind, Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import is_on
 from ...finding import Complaint, Related
@@ -43,7 +43,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             related = (Related("bf16 is on", brain),)
             yield Complaint("fp16 and bf16 are both on", half, related, "keep one")
     half, brain = (launch.setting("yaml", name) for name in ("fp16", "bf16"))
-    if launch.kind == "trainer-yaml" and is_on(half) and is_on(brain) and half and brain:
+    alone = launch.kind == Kind("trainer", carrier="yaml")
+    if alone and is_on(half) and is_on(brain) and half and brain:
         yield Complaint("fp16 and bf16 are both on", brain, (Related("fp16", half),), "keep one")
     options = [launch.option(f"--{name}") for name in ("fp16", "bf16")]
     one, other = options

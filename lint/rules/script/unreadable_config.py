@@ -18,6 +18,7 @@ Good:
 import re
 from collections.abc import Iterator
 
+from ....reading.facts import UNREAD
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
@@ -35,7 +36,7 @@ _YAML = re.compile(r"line (\d+): ")
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """Only of files that a framework would read; what is no text at all is another matter."""
-    if launch.kind == "unread":
+    if launch.kind == UNREAD:
         return
     for unread in launch.config.unread:
         named = unread.path.endswith((".json", ".toml"))

@@ -96,7 +96,9 @@ def test_a_yaml_that_is_not_read_is_said() -> None:
 
 def test_a_yaml_alone_is_a_job_s_configuration() -> None:
     (found,) = read_jobs({"acc.yaml": YAML})
-    assert found.kind == "accelerate-yaml" and found.framework == "deepspeed"
+    assert str(found.kind) == "accelerate-yaml" and found.framework == "deepspeed"
     assert facts(found)["gpus_per_node"] == 8 and facts(found)["zero"] == 3
     (other,) = read_jobs({"values.yml": "replicas: 3\n"})
-    assert other.kind == "unread" and "no configuration that parc reads" in other.unread[0].reason
+    assert (
+        str(other.kind) == "unread" and "no configuration that parc reads" in other.unread[0].reason
+    )

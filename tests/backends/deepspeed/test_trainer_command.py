@@ -52,7 +52,7 @@ TWO_BY_FOUR = {"nodes": 2, "gpus_per_node": 4, "gpus": 8}
 def test_the_launcher_and_the_yaml(command: str, shape: dict[str, int]) -> None:
     found = job(command)
     assert facts(found) == SAID | shape and found.framework is None
-    assert set(found.texts) == {"run.sh", "x.yaml"} and found.kind == "trainer-bash"
+    assert set(found.texts) == {"run.sh", "x.yaml"} and str(found.kind) == "trainer-bash"
     (batch,) = (fact for fact in found.facts if fact.name == "micro_batch")
     assert (batch.path, batch.line, batch.column) == ("x.yaml", 2, 30)
 
@@ -114,4 +114,4 @@ def test_other_words_start_nothing(command: str) -> None:
 
 def test_another_yaml_is_no_trainers() -> None:
     found = job("torchrun train.py other.yaml", other_yaml="learning_rate: 1\n")
-    assert found.kind == "bash" and "micro_batch" not in facts(found)
+    assert str(found.kind) == "bash" and "micro_batch" not in facts(found)

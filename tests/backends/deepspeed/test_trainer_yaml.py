@@ -32,7 +32,7 @@ def job(**texts: str) -> LaunchConfig:
     named = {
         name.replace("__", "/").replace("_yaml", ".yaml"): text for name, text in texts.items()
     }
-    return next(config for config in read_jobs(named) if config.kind == "trainer-yaml")
+    return next(config for config in read_jobs(named) if str(config.kind) == "trainer-yaml")
 
 
 def facts(config: LaunchConfig) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def test_lint_reads_the_job_that_the_pods_run(operator: str, target: str) -> Non
     plan = plan_of(target, operator=operator, volumes=("runs:/runs",))
     (pods,) = read_jobs({**files_of(plan), **manifest(plan)})
     (alone,) = read_jobs(files_of(plan))
-    assert pods.kind.startswith(f"kubernetes+{target}")
+    assert str(pods.kind).startswith(f"kubernetes+{target}")
     assert pods.values() == {**alone.values(), "pods": 2, "gpus_per_pod": 8}
     assert not pods.unread
 
@@ -119,7 +119,7 @@ def test_lint_reads_the_job_that_the_pods_run(operator: str, target: str) -> Non
 def test_lint_reads_a_train_job_beside_its_files() -> None:
     plan = plan_of(operator="trainjob")
     jobs = read_jobs({**files_of(plan), **manifest(plan)})
-    (pods,) = (job for job in jobs if job.kind.startswith("kubernetes"))
+    (pods,) = (job for job in jobs if job.kind.scheduler == "kubernetes")
     assert (pods.values()["pods"], pods.values()["gpus_per_pod"]) == (2, 8)
     assert not any(each.missing for each in pods.unread), "its script lies in the image"
 

@@ -65,4 +65,4 @@ def test_the_pipeline_asserts_micro_batches(steps: int, severity: str | None) ->
 
 def test_another_file_behind_the_option() -> None:
     found = read_jobs({SCRIPT: FILES[SCRIPT], PATH: "a: 1\n"})
-    assert found and all("nanotron" not in config.kind for config in found)
+    assert found and all(config.kind.program != "nanotron" for config in found)

@@ -109,7 +109,7 @@ def test_degrees_that_a_trainer_of_another_module_is_given() -> None:
 
 def test_megatron_bridge() -> None:
     (config,) = read_jobs({"r.py": BRIDGE})
-    assert (config.kind, config.program) == ("megatron-bridge-python", "llama3_8b_config")
+    assert (str(config.kind), config.program) == ("megatron-bridge-python", "llama3_8b_config")
     assert known(BRIDGE) == {
         "tp": 2, "pp": 4, "vpp": 1, "recompute": "none", "micro_batch": 1, "global_batch": 512,
         "precision": "bf16+mxfp8",

@@ -120,7 +120,7 @@ def test_a_pod_waits_for_its_part_of_the_job(tmp_path: Path) -> None:
 
 def test_lint_reads_its_pods() -> None:
     jobs = read_jobs(written(plan_of()))
-    (pods,) = (job for job in jobs if job.kind.startswith("kubernetes"))
+    (pods,) = (job for job in jobs if job.kind.scheduler == "kubernetes")
     assert (pods.values()["pods"], pods.values()["gpus_per_pod"]) == (2, 8)
     assert not any(each.missing for each in pods.unread)
 

@@ -150,7 +150,7 @@ def test_lint_reads_the_job_that_the_nodes_run(target: str) -> None:
     task_path = f"out/skypilot/{target}.yaml"
     (nodes,) = read_jobs(files)
     (alone,) = read_jobs({path: text for path, text in files.items() if path != task_path})
-    assert nodes.kind.startswith(f"skypilot+{target}")
+    assert str(nodes.kind).startswith(f"skypilot+{target}")
     shape = {"nodes": 2, "gpus_per_node": 8, "gpus": 16}
     assert nodes.values() == {**alone.values(), **shape, "pods": 2, "gpus_per_pod": 8}
     assert not nodes.unread

@@ -16,7 +16,7 @@ from parc.compiler.plan import Layout
 from parc.dsl import std_model
 from parc.dsl.library import std_entries
 from parc.dsl.model import Model
-from parc.reading.facts import LaunchConfig, Setting
+from parc.reading.facts import Kind, LaunchConfig, Setting
 from tests.support.linted import Captured
 from tests.support.sample_plans import sample_job, sample_plan, train_of
 
@@ -185,7 +185,9 @@ LOST = {
 def test_what_no_job_says_is_listed(arguments: str) -> None:
     module = f'qwen3_args["own"] = Qwen3ModelArgs(dim=64,\n    {arguments})\n'
     flavor = Setting("toml", "model.flavor", ("own",), "own.toml", 1)
-    config = LaunchConfig("torchtitan-toml", (), (), (flavor,), "torchtitan", {"own.py": module})
+    config = LaunchConfig(
+        Kind("torchtitan", "toml", "toml"), (), (), (flavor,), "torchtitan", {"own.py": module}
+    )
     found = list(BACKEND.reader.unexpressed(config))
     assert [each.name for each in found] == LOST[arguments]
     assert all((each.path, each.line) == ("own.py", 2) for each in found)

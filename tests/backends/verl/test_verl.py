@@ -40,7 +40,7 @@ def test_fsdp() -> None:
     layout = {"tp": 1, "pp": 1, "cp": 1, "ulysses": 1, "dp": 16, "recompute": "full"}
     assert facts(found) == TWO_BY_EIGHT | layout
     (micro,) = (fact for fact in found.facts if fact.name == "micro_batch")
-    assert (micro.line, micro.column) == (1, 7) and found.kind == "verl-bash"
+    assert (micro.line, micro.column) == (1, 7) and str(found.kind) == "verl-bash"
     assert found.program == "verl.trainer.main_ppo"
 
 
@@ -84,7 +84,7 @@ def test_an_override(override: str, expected: dict[str, Any]) -> None:
 
 def test_other_programs_are_none() -> None:
     found = job("python3 -m verl.trainer.main_generation trainer.nnodes=2 model.path=a")
-    assert found.kind == "bash" and "nodes" not in facts(found)
+    assert str(found.kind) == "bash" and "nodes" not in facts(found)
 
 
 def said(command: str) -> list[str]:

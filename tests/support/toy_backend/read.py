@@ -9,7 +9,7 @@ from parc.backends.described import counts
 from parc.backends.log import Pace, RunLog
 from parc.backends.reader import Reader, Values
 from parc.reading.bash.script import Folder
-from parc.reading.facts import Fact, LaunchConfig, Unknown, Value
+from parc.reading.facts import Fact, Kind, LaunchConfig, Unknown, Value
 from parc.reading.launchers import Started
 from tests.support.toy_backend.emit import STATED
 
@@ -25,7 +25,7 @@ def recognise(launch: Started, texts: Mapping[str, str], folder: Folder) -> Laun
     if launch.entry is None or not launch.entry.tail.endswith("toy_train.py"):
         return None
     settings = tuple(launch.options().settings("argument"))
-    return LaunchConfig("toy-bash", tuple(_facts(launch)), (), settings, "toy")
+    return LaunchConfig(Kind("toy", carrier="bash"), tuple(_facts(launch)), (), settings, "toy")
 
 
 def _facts(launch: Started) -> Iterator[Fact]:
