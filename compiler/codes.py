@@ -66,6 +66,23 @@ RETIRED = {
     "PAR427": "PAR330",
     "PAR428": "PAR152",
     "PAR429": "PAR152",
+    "PAR641": "",
+    "PAR645": "",
+    "PAR646": "",
+    "PAR648": "",
+    "PAR658": "",
+    "PAR659": "",
+    "PAR661": "",
+}
+#: Names of retired rules that settings and comments may still have.
+RETIRED_NAMES = {
+    "exclusive-without-gpus": "PAR641",
+    "kill-on-bad-exit": "PAR645",
+    "lost-exit-code": "PAR646",
+    "requeue-overwrites": "PAR648",
+    "afterok-chain": "PAR658",
+    "pipefail-head": "PAR659",
+    "log-folder": "PAR661",
 }
 
 
@@ -74,10 +91,16 @@ def current(code: str) -> str:
     return RETIRED.get(code) or code
 
 
+def is_retired(name: str) -> bool:
+    """Whether a code or a name is that of a retired rule."""
+    return name in RETIRED or name in RETIRED_NAMES
+
+
 def change(code: str) -> str | None:
     """What became of a code, as a sentence; None where nothing changed."""
     if code in MOVED:
         return f"`{code}` is a rule of lint alone; the compiler's `{code}` is now `{MOVED[code]}`"
-    if code in RETIRED:
-        return f"`{code}` is retired" + (f", see `{RETIRED[code]}`" if RETIRED[code] else "")
+    if is_retired(code):
+        successor = RETIRED.get(code, "")
+        return f"`{code}` is retired" + (f", see `{successor}`" if successor else "")
     return None

@@ -142,7 +142,7 @@ def _options(arguments: Namespace, config: ProjectSettings) -> LintOptions:
 
 
 def _refuse_unknown(wanted: Sequence[str]) -> None:
-    from parc.compiler.codes import RETIRED, change
+    from parc.compiler.codes import change, is_retired
     from parc.lint.rules import RULES
 
     known = [name for rule in RULES for name in (rule.code, rule.name)]
@@ -150,12 +150,12 @@ def _refuse_unknown(wanted: Sequence[str]) -> None:
         name
         for name in wanted
         if name not in known
-        and name not in RETIRED
+        and not is_retired(name)
         and not (name.startswith("PAR") and any(rule.code.startswith(name) for rule in RULES))
     ]
     if unknown:
         raise JobError([no_rule(name, known) for name in unknown])
-    for name in RETIRED.keys() & wanted:
+    for name in sorted(filter(is_retired, set(wanted))):
         print(f"note: {change(name)}", file=sys.stderr)
 
 

@@ -2,9 +2,9 @@
 
 ```toml
 [[exception]]
-rule = "PAR645"
+rule = "PAR655"
 path = "legacy/*.sh"
-reason = "the queue has no requeue"
+reason = "the site sets SRUN_CPUS_PER_TASK"
 until = 2027-03-01      # then it is told again
 ```
 """

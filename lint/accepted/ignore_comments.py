@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ...compiler.codes import RETIRED, change, current
+from ...compiler.codes import change, current, is_retired
 from ..finding import Complaint, Finding, Place
 
 _COMMENT = re.compile(r"(?:^|\s)#\s*parc:\s*ignore\[(?P<codes>[^\]\n]*)\]")
@@ -30,7 +30,7 @@ class Ignore:
 
     def complaint(self) -> Complaint:
         place = Place(self.path, self.line, self.column, self.length)
-        if (retired := change(self.code)) and self.code in RETIRED:
+        if is_retired(self.code) and (retired := change(self.code)):
             return Complaint(retired, place, severity="info")
         help_text = "remove it, or move it to the line that it is meant for"
         return Complaint(f"`{self.code}` is ignored here and does not occur", place, help=help_text)
@@ -58,7 +58,7 @@ class Ignores:
 
     def unused(self) -> list[Ignore]:
         """Those that hid nothing, and those of retired codes, which are to be replaced."""
-        return [each for each in self.found if each not in self._used or each.code in RETIRED]
+        return [each for each in self.found if each not in self._used or is_retired(each.code)]
 
 
 def _ignores(path: str, text: str) -> Iterator[Ignore]:

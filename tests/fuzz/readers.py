@@ -173,7 +173,7 @@ _YAML = (
     "model_name_or_path: a/b\nper_device_train_batch_size: 2\ndeepspeed: z.json\nbf16: auto\n",
 )
 _EXCEPTIONS = (
-    '[[exception]]\nrule = "PAR645"\npath = "a/*.sh"\nreason = "so it is"\nuntil = 2027-01-01\n'
+    '[[exception]]\nrule = "PAR655"\npath = "a/*.sh"\nreason = "so it is"\nuntil = 2027-01-01\n'
 )
 _BASELINE = json.dumps({"version": 1, "findings": [{"fingerprint": "0" * 64, "path": "a.sh"}]})
 

@@ -37,7 +37,7 @@ reason = "the other half of the nodes comes by --nnodes of the caller"
 until = 2026-12-01
 
 [[exception]]
-rule = "PAR645"
+rule = "PAR655"
 path = "good.sh"
 reason = "nothing to requeue"
 """

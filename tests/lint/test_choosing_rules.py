@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from parc.__main__ import main
+from parc.compiler.codes import RETIRED, RETIRED_NAMES
 from tests.support.linted import BAD, GOOD, Captured, codes, findings, lint
 
 
@@ -47,6 +51,18 @@ def test_a_retired_code_stands_for_its_successor(capsys: Captured) -> None:
     assert "note: `PAR311` is retired, see `PAR303`" in capsys.readouterr().err
     assert lint("unpaired.sh", "--select", "PAR410") == 0
     assert "note: `PAR410` is retired" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [*RETIRED, *RETIRED_NAMES])
+def test_settings_and_comments_may_name_what_is_retired(name: str, capsys: Captured) -> None:
+    Path("paired.sh").write_text(f"# parc: ignore[{name}]\n{GOOD}")
+    Path("parc.toml").write_text(
+        f'ignore = ["{name}"]\n[severity]\n{name} = "error"\n[per-file-ignores]\n"*.sh" = ["{name}"]\n'
+    )
+    assert lint("paired.sh") == 0
+    assert f"`{name}` is retired" in capsys.readouterr().err
+    assert main(["rules", name]) == 0
+    assert f"`{name}` is retired" in capsys.readouterr().out
 
 
 def test_a_comment_with_a_retired_code_hides_and_says_so(capsys: Captured) -> None:

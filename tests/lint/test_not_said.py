@@ -279,11 +279,6 @@ CASES = {
     "a file of the machine is not looked for": (
         "PAR806", "source env.sh\ntorchrun a.py\n", "source ~/.bashrc\nsource /opt/env.sh\ntorchrun a.py\n",
     ),
-    "a log folder that is made": (
-        "PAR661",
-        HEADER + "#SBATCH --error=logs/%j\nsrun hostname\n",
-        HEADER + "#SBATCH --error=/logs/%j\n#SBATCH --output=out/%j\nmkdir -p out\nsrun hostname\n",
-    ),
     "a second name of an option": (
         "PAR660",
         HEADER + "#SBATCH --task-per-node=4\nsrun hostname\n",

@@ -208,15 +208,3 @@ TRAPPED = f"{HEAD}#SBATCH --signal=B:USR1@300\ntrap 'scancel -s TERM $SLURM_JOB_
 )
 def test_a_trap_behind_the_foreground(body: str, expected: bool, capsys: Captured) -> None:
     assert said(capsys, "PAR651", job_sh=f"{TRAPPED}{body}\n") == expected
-
-
-@pytest.mark.parametrize(
-    "lines, expected",
-    [
-        ("", True),
-        ("#SBATCH --open-mode=append\n", False),
-    ],
-)
-def test_a_log_of_a_job_that_requeues_itself(lines: str, expected: bool, capsys: Captured) -> None:
-    script = f'{HEAD}{lines}srun python train.py || scontrol requeue "$SLURM_JOB_ID"\n'
-    assert said(capsys, "PAR648", job_sh=script) == expected

@@ -2,7 +2,6 @@
 
 from . import (
     cpus_not_inherited,
-    exclusive_without_gpus,
     foreign_gpus,
     gpu_per_task,
     gpu_requests_differ,
@@ -24,7 +23,6 @@ MODULES = (
     nodes_above_tasks,
     step_beyond_job,
     gpu_requests_differ,
-    exclusive_without_gpus,
     foreign_gpus,
     gpus_variable,
     cpus_not_inherited,
