@@ -195,6 +195,8 @@ def measure(text: str, span: Span) -> Measure:
     assert number, text
     value = _digits(number, span)
     rest = text[number.end() :]
+    if not rest:
+        return Measure(exact(value))
     if rest.strip() == "%":
         return Measure(exact(value / 100), share=True)
     if re.search(r"[A-Za-z]\d", rest) and (time := duration(text)):
@@ -250,6 +252,8 @@ def _digits(number: re.Match[str], span: Span) -> Fraction:
     if len(digits) > _MAX_DIGITS or len(exponent) > 6 or abs(int(exponent)) > _MAX_EXPONENT:
         message = f"a number of {len(digits)} digits and exponent {exponent[:12]} is out of range"
         raise wrong(codes.ARITHMETIC, message, span)
+    if exponent == "0" and digits.isdecimal():
+        return Fraction(int(digits))
     return Fraction(digits) * Fraction(10) ** int(exponent)
 
 

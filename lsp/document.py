@@ -33,7 +33,8 @@ class Document:
 
     @cached_property
     def _read(self) -> tuple[File, Scope]:
-        source = Source(self.path, self.text + "\n" + "}" * len(open_braces(self.text)))
+        missing = len(open_braces(self.text))
+        source = Source(self.path, self.text + "\n" + "}" * missing if missing else self.text)
         with reading_once(self.unsaved):
             return Loader(Report()).scope(source, self.text.encode(errors="replace"), self.path)
 

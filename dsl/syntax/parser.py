@@ -38,15 +38,26 @@ from .tree import (
     depth,
 )
 
-#: Deeper expressions are refused, so that walking one never exhausts Python's stack.
-MAX_DEPTH = 60
+#: Expressions that nest deeper, or have more operations in a row, are refused: walking one never exhausts
+#: Python's stack.
+MAX_DEPTH, MAX_IN_A_ROW = 60, 240
 #: The most syntax errors reported at once.
 MAX_ERRORS = 10
+#: Texts whose trees are kept: an editor asks for several things of one version of a few files.
+KEPT = 8
 
 
 def parse(source: Source, start: int = 0, end: int | None = None) -> tuple[File, list[Diagnostic]]:
     """The tree of a text, or of a stretch of it, and its syntax errors; broken statements are left out."""
-    return with_tokens(source, start, end)[:2]
+    if start or end is not None:
+        return with_tokens(source, start, end)[:2]
+    file, diagnostics = _parsed(source)
+    return file, [*diagnostics]
+
+
+@functools.lru_cache(KEPT)
+def _parsed(source: Source) -> tuple[File, list[Diagnostic]]:
+    return with_tokens(source)[:2]
 
 
 def with_tokens(
@@ -121,11 +132,18 @@ def _values(statement: Statement) -> Iterator[Node]:
 
 
 def _shallow(statement: Statement, report: Report) -> bool:
-    deep = [value for value in _values(statement) if depth(value) > MAX_DEPTH]
-    for value in deep:
-        message = f"the expression nests {depth(value)} levels deep, at most {MAX_DEPTH} are read"
-        report.add(codes.TOO_LARGE, message, value.span, "split it with `let`")
-    return not deep
+    shallow = True
+    for value in _values(statement):
+        nested, in_a_row = depth(value)
+        message = ""
+        if nested > MAX_DEPTH:
+            message = f"the expression nests {nested} levels deep, at most {MAX_DEPTH} are read"
+        elif in_a_row > MAX_IN_A_ROW:
+            message = f"{in_a_row} operations in a row, at most {MAX_IN_A_ROW} are read"
+        if message:
+            report.add(codes.TOO_LARGE, message, value.span, "split it with `let`")
+            shallow = False
+    return shallow
 
 
 #: What Lark passes to the method of a rule: its tokens, and what the methods of its sub-rules returned.

@@ -205,12 +205,16 @@ def size(node: Node) -> int:
     return count
 
 
-def depth(node: Node) -> int:
-    """How deep an expression nests, without recursion."""
-    deepest = 0
-    waiting = [(node, 1)]
+def depth(node: Node) -> tuple[int, int]:
+    """How many levels an expression nests, where `a + b - c` is one, and how many nodes are on its longest
+    path, where each operation counts; without recursion."""
+    nested = longest = 0
+    waiting = [(node, 1, 1)]
     while waiting:
-        current, level = waiting.pop()
-        deepest = max(deepest, level)
-        waiting.extend((child, level + 1) for child in children(current))
-    return deepest
+        current, level, path = waiting.pop()
+        nested, longest = max(nested, level), max(longest, path)
+        chained = current.left if isinstance(current, Binary) else None
+        for child in children(current):
+            flat = child is chained and isinstance(child, Binary)
+            waiting.append((child, level if flat else level + 1, path + 1))
+    return nested, longest

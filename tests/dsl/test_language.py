@@ -364,3 +364,17 @@ def test_shares_may_be_named() -> None:
 def test_nodes_out_of_bounds(nodes: str) -> None:
     found = codes(job, cluster=CLUSTER.replace("2", nodes))
     assert found in (["PAR018"], ["PAR014"], ["PAR013"], ["PAR021"])
+
+
+@pytest.mark.parametrize("op", ["+", "-", "*"])
+def test_operations_in_a_row_are_one_level(op: str) -> None:
+    flat = f" {op} ".join(["0.001"] * 239)
+    assert constant(f"{flat} + 1") == pytest.approx(1 + {"+": 0.239, "-": -0.237, "*": 0.0}[op])
+    assert job(more=f"goal {{ maximize mfu; require {' + '.join(['tp'] * 120)} <= 1e6 }}")
+
+
+def test_more_operations_in_a_row_are_refused() -> None:
+    with pytest.raises(JobError) as refused:
+        job(more=f"let x = {' + '.join(['1'] * 241)}\n")
+    (complaint,) = (each for each in refused.value.diagnostics if each.code == "PAR004")
+    assert complaint.message == "241 operations in a row, at most 240 are read"
