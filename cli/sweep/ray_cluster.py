@@ -115,7 +115,7 @@ def _connected(address: str) -> Any:
 
 def _knock(address: str) -> bool:
     """Whether the address is a host:port. Raises `OSError` or `ValueError` where no Ray is there, which Ray
-    would try for minutes."""
+    would try for minutes, and `JobError` where it wants a token."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not (colon and port.isdecimal()):
         return False
@@ -124,6 +124,8 @@ def _knock(address: str) -> bool:
     with socket.create_connection((host.strip("[]"), int(port)), PATIENCE_SECONDS) as peer:
         if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
             _greet(peer)
+            if AUTHENTICATION not in os.environ and token_wanted(peer):
+                raise JobError([_token_wanted(address)])
     return True
 
 
@@ -140,6 +142,52 @@ def _greet(peer: socket.socket) -> None:
         answer += more
     if answer[3:4] != bytes([SETTINGS]):
         raise ValueError("what listens there is no Ray")
+
+
+#: Ray sends its token, of `RAY_AUTH_TOKEN` or `~/.ray/auth_token`, to an address that is given where this is
+#: `token`; without it, it tries for 20 s and says nothing of tokens (ray/_private/worker.py, 2.60).
+AUTHENTICATION = "RAY_AUTH_MODE"
+#: What a Ray that wants a token says to a call without one (ray 2.60, C++ `ServerCall`).
+WITHOUT_TOKEN = b"InvalidAuthToken"
+
+
+def token_wanted(peer: socket.socket) -> bool:
+    """Whether a Ray that was greeted refuses a call because it has no token."""
+    answer = b""
+    peer.settimeout(PATIENCE_SECONDS)
+    try:
+        peer.sendall(_call(b"/ray.rpc.NodeInfoGcsService/CheckAlive"))
+        while b"grpc-status" not in answer and WITHOUT_TOKEN not in answer:
+            if len(answer) > 1 << 16 or not (more := peer.recv(4096)):
+                break
+            answer += more
+    except OSError:
+        return False
+    return WITHOUT_TOKEN in answer
+
+
+def _call(path: bytes) -> bytes:
+    """An empty call of gRPC as frames of HTTP/2: HEADERS whose block ends, and DATA that ends the stream (RFC
+    9113, 6.1 and 6.2), with headers of HPACK's static table (RFC 7541, appendix A): 3 `:method: POST`, 6
+    `:scheme: http`, 4 `:path`, 1 `:authority`, 31 `content-type`."""
+    literals = ((b"\x04", path), (b"\x01", b"ray"), (b"\x0f\x10", b"application/grpc"))
+    block = b"\x83\x86" + b"".join(name + bytes([len(text)]) + text for name, text in literals)
+    block += b"\x00\x02te\x08trailers"
+    return _frame(1, 4, block) + _frame(0, 1, bytes(5))
+
+
+def _frame(kind: int, flags: int, payload: bytes) -> bytes:
+    """A frame of the first stream that a client opens."""
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags, 0, 0, 0, 1]) + payload
+
+
+def _token_wanted(address: str) -> Diagnostic:
+    message = f"the Ray cluster `{address}` wants a token"
+    help = (
+        f"`export {AUTHENTICATION}=token`; the token is that of the cluster's `ray get-auth-token`, "
+        "in ~/.ray/auth_token or `RAY_AUTH_TOKEN`"
+    )
+    return Diagnostic(codes.NO_RAY, message, help=help)
 
 
 def _not_there(address: str, error: Exception, help: str) -> Diagnostic:

@@ -200,7 +200,7 @@ def test_tree_has_spans_and_order() -> None:
     assert block.span.text == text[4:-1] and block.head.text == "model a from b"
     (setting,) = block.items
     assert isinstance(setting, Setting) and setting.span.text == "x = 1 + 2 * 3"
-    assert depth(setting.value) == 3
+    assert depth(setting.value) == (3, 3)
 
 
 @pytest.mark.parametrize("entry", std_entries(), ids=lambda entry: f"{entry.kind}-{entry.name}")

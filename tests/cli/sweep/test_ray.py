@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from parc.sweep.ray_cluster import token_wanted
 from tests.support.command_line import Parc
 
 COMMAND = ("sweep", "job.par", "--over", "cluster.nodes=1", "-o", "kept")
@@ -51,6 +52,44 @@ def test_what_listens_and_is_no_ray_is_told_at_once(
         ran = run(*COMMAND, "--ray", f"127.0.0.1:{server.getsockname()[1]}")
         thread.join()
     assert ran.code == 2 and "PAR177" in ran.err and "no Ray" in ran.err
+
+
+#: SETTINGS of HTTP/2, and what a Ray that wants tokens says to a call without one.
+SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+REFUSED = b"grpc-status\x0216grpc-message\x10InvalidAuthToken: Authentication token is missing"
+
+
+def test_a_cluster_that_wants_a_token_is_answered_with_the_line_to_type(
+    run: Parc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            peer, _ = server.accept()
+            with peer:
+                peer.recv(1024)
+                peer.sendall(SETTINGS)
+                heard.append(peer.recv(1024))
+                peer.sendall(REFUSED)
+
+        thread = Thread(target=serve)
+        thread.start()
+        ran = run(*COMMAND, "--ray", f"127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
+    assert heard[0].count(b"CheckAlive") == 1 and b"authorization" not in heard[0]
+    assert ran.code == 2 and "wants a token" in ran.err
+    assert "`export RAY_AUTH_MODE=token`" in ran.err
+
+
+@pytest.mark.parametrize("answer", [b"", b"\0" * 100_000, b"grpc-status\x010"])
+def test_any_other_answer_is_no_wish_for_a_token(answer: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        Thread(target=lambda: (theirs.sendall(answer), theirs.shutdown(socket.SHUT_WR))).start()
+        assert not token_wanted(ours)
 
 
 def test_a_port_that_cannot_be_is_told_at_once(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None:
