@@ -9,7 +9,7 @@
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
 #   make site        build the site of the documents into build/site, with warnings as errors
-#   make web         bundle the editor of the page of `parc serve` into serve/page/; needs npm
+#   make web         bundle the editor of the page of `parc serve` anew, after a change of editors/web; needs npm
 #   make matrix      the tests on every Python from 3.11 to 3.14 that is installed, each in a .venv-VERSION of its own
 #   make dist        a wheel, an sdist and a bill of materials in dist/; the same bytes wherever a commit is built
 #   make clean       remove .venv, caches and out/
@@ -90,7 +90,7 @@ matrix:
 
 # Times in archives are the commit's. The bill lists what an installation of the wheel brings along.
 dist: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct)
-dist: $(READY) web
+dist: $(READY)
 	rm -rf dist build
 	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	umask 022; $(BIN)/python -m build --outdir dist

@@ -18,6 +18,7 @@ from parc.dsl.formatting.pieces import pieces
 from parc.dsl.formatting.unchanged import comments
 from parc.dsl.highlighting.words import WORDS
 from parc.dsl.syntax.parser import with_tokens
+from tests.support import npm
 from tests.support.paths import ROOT
 
 VSCODE = FOLDER / "vscode"
@@ -99,18 +100,8 @@ def said(text: str) -> dict[str, set[str]]:
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with VS Code's engine, of the versions that the extension's manifest names."""
-    if not shutil.which("node") or not shutil.which("npm"):
-        pytest.skip("needs Node.js and npm")
     folder = tmp_path_factory.mktemp("engine")
-    wanted = json.loads((VSCODE / "package.json").read_text())["devDependencies"]
-    names = [f"{name}@{version}" for name, version in wanted.items()]
-    (folder / "package.json").write_text("{}")
-    quiet = ("--silent", "--no-audit", "--no-fund", "--no-package-lock")
-    ran = subprocess.run(
-        ["npm", "install", *quiet, *names], cwd=folder, capture_output=True, text=True, timeout=300
-    )
-    if ran.returncode:
-        pytest.skip(f"npm has no engine: {ran.stderr[-200:]}")
+    npm.install(folder, VSCODE / "package.json", "vscode-")
     return folder
 
 

@@ -7,9 +7,11 @@ import re
 import shutil
 import subprocess
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pathspec import GitIgnoreSpec
 
 from editors.grammars import FOLDER
 from parc.checking import checked
@@ -17,9 +19,12 @@ from parc.commands import lsp
 from parc.dsl.diagnostics import Source
 from parc.dsl.formatting.canonical import formatted
 from parc.dsl.syntax.parser import with_tokens
+from tests.support import npm
 from tests.support.paths import ROOT
 
 VSCODE = FOLDER / "vscode"
+#: Bundled into the `main` of the manifest.
+SOURCE = "extension.js"
 #: `${1:what stands there first}`, `${1|the first,of several|}` and `$0`.
 _FIELD = re.compile(r"\$\{\d+(?::([^}]*)|\|([^,|]*)[^}]*)\}|\$0")
 
@@ -40,15 +45,42 @@ def typed(snippet: dict[str, Any]) -> str:
 
 
 def test_what_the_manifest_names_is_there() -> None:
-    named = [PACKAGE["main"], *(each["configuration"] for each in CONTRIBUTES["languages"])]
+    named = [SOURCE, *(each["configuration"] for each in CONTRIBUTES["languages"])]
     named += [each["path"] for kind in ("grammars", "snippets") for each in CONTRIBUTES[kind]]
     assert [path for path in named if not (VSCODE / path).is_file()] == []
 
 
-def test_what_the_extension_loads_is_packed_with_it() -> None:
-    """vsce packs the dependencies, unless `files` of the manifest lists what else is packed."""
-    loaded = re.findall(r'require\("([^"/]+)', (VSCODE / PACKAGE["main"]).read_text())
-    assert set(loaded) - {"vscode"} == PACKAGE["dependencies"].keys() and "files" not in PACKAGE
+#: What a package for VS Code holds besides snippets and grammar.
+PACKED = {"package.json", "README.md", "language-configuration.json"}
+
+
+def test_what_is_packed_is_the_bundle_and_what_the_manifest_names(tmp_path: Path) -> None:
+    """325 files were packed with the client's packages beside the extension."""
+    folder = tmp_path / "vscode"
+    shutil.copytree(VSCODE, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    shutil.copy(FOLDER / "licences.mjs", tmp_path)
+    npm.install(folder, VSCODE / "package.json")
+    assert "dependencies" not in PACKAGE, "vsce packs them"
+    script = PACKAGE["scripts"]["vscode:prepublish"].split()
+    subprocess.run(script, cwd=folder, check=True, timeout=120)
+    ignored = GitIgnoreSpec.from_lines((folder / ".vscodeignore").read_text().splitlines())
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    packed = {path for path in files if not ignored.match_file(path)}
+    bundle = {PACKAGE["main"].removeprefix("./"), "dist/licences.txt"}
+    named = {"snippets/parc.json", "syntaxes/parc.tmLanguage.json"}
+    assert packed == {*PACKED, *named, *bundle}
+    text = (folder / PACKAGE["main"]).read_text()
+    outside = set(re.findall(r'require\("([^"]+)"\)', text)) - set(builtins())
+    assert outside == {"vscode"} and "activate" in text
+    assert "vscode-languageclient 9.0.1" in (folder / "dist" / "licences.txt").read_text()
+
+
+def builtins() -> list[str]:
+    """The modules that Node.js itself has, with and without `node:`."""
+    code = "console.log(JSON.stringify(require('module').builtinModules))"
+    ran = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
+    names: list[str] = json.loads(ran.stdout)
+    return [*names, *(f"node:{name}" for name in names)]
 
 
 def test_the_manifest_is_that_of_this_release_and_language() -> None:
@@ -109,7 +141,7 @@ extension.activate().then(extension.deactivate).then(() => console.log(JSON.stri
 
 def asked_of_vscode(*failure: str) -> list[Any]:
     """What the extension asks of VS Code from its start to its end."""
-    command = ["node", "-e", _STAND_IN, str(VSCODE / PACKAGE["main"]), *failure]
+    command = ["node", "-e", _STAND_IN, str(VSCODE / SOURCE), *failure]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     found: list[Any] = json.loads(ran.stdout)
     return found

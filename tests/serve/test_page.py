@@ -3,8 +3,6 @@ compiled."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +16,6 @@ from tests.support.chromium import needs_chromium, running_chromium
 from tests.support.paths import ROOT
 from tests.support.served_page import Served, serving
 
-WEB = ROOT / "editors" / "web"
-EDITOR = ROOT / "serve" / "page" / "editor.js"
 #: Milliseconds that a solve may take on a machine which others load.
 PATIENCE = 60_000
 #: What a test asks for from within a report, where the policy refuses it.
@@ -29,18 +25,6 @@ WRONG = JOB.replace("seq_len       = 8192", "seq_lem       = 8192")
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def editor() -> None:
-    """The built editor, which npm builds where nobody has done so."""
-    if EDITOR.is_file():
-        return
-    if not shutil.which("npm"):
-        pytest.skip("the editor is not built, and there is no npm")
-    built = subprocess.run(["make", "web"], cwd=ROOT, capture_output=True, text=True)
-    if built.returncode:
-        pytest.skip(f"the editor cannot be built: {built.stderr[-200:]}")
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +66,7 @@ def solved(page: Any) -> None:
 
 
 def test_a_squiggle_is_mended_a_slider_moved_and_the_zip_is_what_compile_writes(
-    editor: None, page: Any, served: Served, tmp_path: Path
+    page: Any, served: Served, tmp_path: Path
 ) -> None:
     assert served.token not in page.url
     squiggle = page.locator(".cm-lintRange-error", has_text="seq_lem").first
@@ -120,9 +104,7 @@ def test_a_squiggle_is_mended_a_slider_moved_and_the_zip_is_what_compile_writes(
     assert {name: archive.read(name) for name in archive.namelist()} == written
 
 
-def test_the_report_is_shown_in_a_frame_that_can_ask_nothing(
-    editor: None, page: Any, served: Served
-) -> None:
+def test_the_report_is_shown_in_a_frame_that_can_ask_nothing(page: Any, served: Served) -> None:
     page.goto(link_of(JOB, f"{served.origin}/"))
     page.reload()
     solved(page)
@@ -139,7 +121,7 @@ def test_the_report_is_shown_in_a_frame_that_can_ask_nothing(
     )
 
 
-def test_a_second_variant_is_compared(editor: None, page: Any, served: Served) -> None:
+def test_a_second_variant_is_compared(page: Any, served: Served) -> None:
     page.goto(link_of(JOB, f"{served.origin}/"))
     page.reload()
     solved(page)
@@ -154,7 +136,7 @@ def test_a_second_variant_is_compared(editor: None, page: Any, served: Served) -
     playwright.expect(page.locator(".cm-content")).to_contain_text("seq_len       = 8192")
 
 
-def test_a_link_carries_the_job(editor: None, page: Any, served: Served) -> None:
+def test_a_link_carries_the_job(page: Any, served: Served) -> None:
     page.goto(link_of(JOB.replace("100G", "200G"), f"{served.origin}/"))
     page.reload()
     playwright.expect(page.locator(".cm-content")).to_contain_text("200G", timeout=PATIENCE)
@@ -170,7 +152,7 @@ def test_a_link_carries_the_job(editor: None, page: Any, served: Served) -> None
     playwright.expect(page.locator(".cm-content")).to_contain_text("seq_lem", timeout=PATIENCE)
 
 
-def test_words_are_completed_and_explained(editor: None, page: Any, served: Served) -> None:
+def test_words_are_completed_and_explained(page: Any, served: Served) -> None:
     page.goto(link_of(JOB, f"{served.origin}/"))
     page.reload()
     solved(page)
