@@ -43,7 +43,8 @@ def layout_of_log(text: str) -> tuple[str, dict[str, int]]:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
-    from parc.calibrate import calibrate, is_ours, site_text
+    from parc.calibrate.calibration import calibrate
+    from parc.calibrate.site_file import is_ours, site_text
 
     from ..printing.calibration_report import calibration_json, calibration_text, summary
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress

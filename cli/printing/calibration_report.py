@@ -4,11 +4,12 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
-from parc.calibrate import Calibration, Compared, definition_names
+from parc.calibrate.calibration import Calibration, Compared
 from parc.calibrate.measured_run import DEGREES
 from parc.calibrate.parameters import owner_of
 from parc.calibrate.setting_text import setting_text
 from parc.calibrate.site import FittedParameter, uses
+from parc.calibrate.site_file import definition_names
 from parc.compiler.plan import Layout
 from parc.compiler.pricing.estimate import layout_of, one_row
 from parc.compiler.risk import band

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parc.calibrate.probe import Measured, block_names, summary
+from parc.calibrate.probe.blocks import block_names, summary
+from parc.calibrate.probe.measured import Measured
 from parc.dsl.syntax.quoting import quoted
 
 from .calibration_report import columns, setting

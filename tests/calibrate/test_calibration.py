@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 import parc
-from parc.calibrate import definition_names, is_ours
 from parc.calibrate.parameters import PARAMETERS, owner_of, with_settings
 from parc.calibrate.setting_text import quantity_text
 from parc.calibrate.site import FittedParameter, FittedSite
-from parc.calibrate.site_file import prior, site_text
+from parc.calibrate.site_file import definition_names, is_ours, prior, site_text
 from parc.dsl.library import std_entries
 from parc.dsl.schema import setting_types
 from parc.dsl.standard import std_cluster, std_gpu

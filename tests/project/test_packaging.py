@@ -132,7 +132,18 @@ def loaded(code: str) -> set[str]:
             {"ortools", "black", "numpy", "jinja2", "rich", "lark", "argcomplete"},
         ),
         ("from parc.__main__ import main; main(['std'])", {"ortools", "black"}),
-        ("from parc.__main__ import main; main(['rules'])", {"ortools", "black"}),
+        (
+            "from parc.__main__ import main; main(['rules'])",
+            {"ortools", "black", "numpy", "lark", "jinja2", "rich", "yaml", "plotly"},
+        ),
+        (
+            "from parc.__main__ import main; main(['estimate', 'examples/gpt_125m.par', '--layout=tp=2'])",
+            {"ortools", "black", "jinja2", "yaml", "tree_sitter", "plotly", "argcomplete"},
+        ),
+        (
+            "from parc.__main__ import main; main(['plan', 'examples/gpt_125m.par'])",
+            {"black", "jinja2", "yaml", "tree_sitter", "plotly", "starlette"},
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

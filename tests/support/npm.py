@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-_INSTALL = ("npm", "install", "--no-save", "--silent", "--no-audit", "--no-fund", "--no-package-lock")
+_INSTALL = (
+    "npm",
+    "install",
+    "--no-save",
+    "--silent",
+    "--no-audit",
+    "--no-fund",
+    "--no-package-lock",
+)
 
 
 def install(folder: Path, manifest: Path, wanted: str = "") -> None:
