@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     try:
         with _interruptions(signals):
-            return _run(arguments)
+            return run_command(arguments)
     except SystemExit:
         raise
     except BaseException as error:
@@ -151,7 +151,7 @@ def _split(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return argv[:index], argv[index + 1 :]
 
 
-def _run(argv: Sequence[str]) -> int:
+def run_command(argv: Sequence[str]) -> int:
     """Parses and runs; imports here, not at the top, since loading takes long enough to be interrupted."""
     gc.set_threshold(OBJECTS)
     from parc.dsl.diagnostics import JobError

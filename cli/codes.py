@@ -1,5 +1,5 @@
 """The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, PAR158, PAR159,
-PAR168 to PAR189, and PAR710. A code is never reused."""
+PAR168 to PAR189, PAR191, and PAR710. A code is never reused."""
 
 NO_EXTRA = "PAR061"
 UNWRITABLE = "PAR090"
@@ -18,6 +18,7 @@ NO_RULE = "PAR096"
 LOST = "PAR080"
 NO_PORT = "PAR081"
 NO_LINK = "PAR082"
+NOT_SERVED = "PAR191"
 OWN_FILES = "PAR098"
 USAGE = "PAR099"
 GPUS = "PAR168"
@@ -64,6 +65,7 @@ CODES: dict[str, tuple[str, str]] = {
     LOST: ("import-lost", "a job cannot say what launch files say"),
     NO_PORT: ("serve-port", "the address at which a page is to be served cannot be had"),
     NO_LINK: ("serve-link", "a link that is to be opened carries no job"),
+    NOT_SERVED: ("not-served", "a call of a tool of `parc mcp` that is not answered"),
     OWN_FILES: ("own-files", "what `extra` or parc itself puts into files is refused by lint"),
     AGAINST_TARGET: (
         "against-target",

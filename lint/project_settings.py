@@ -10,7 +10,7 @@ from typing import Any
 from ..dsl.codes import NOT_UTF8, SYNTAX, UNKNOWN_NAME, WRONG_KIND
 from ..dsl.diagnostics import Diagnostic, JobError, Severity, did_you_mean
 from ..dsl.inputs.documents import LONGEST_TOML, toml_table
-from ..dsl.inputs.files import bytes_of, reason_of
+from ..dsl.inputs.files import bytes_of, is_outside, reason_of
 from .finding import LEVELS
 from .releases.forks import fork_names
 from .rule import FIRST
@@ -55,6 +55,8 @@ class ProjectSettings:
 def load_project_settings(folder: Path) -> ProjectSettings:
     """The nearest settings at or above a folder. Raises `JobError` for what they cannot mean."""
     for place in (folder, *folder.parents):
+        if is_outside(place):
+            break
         own = place / "parc.toml"
         if own.is_file():
             return _settings(own, _parsed(own))

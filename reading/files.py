@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..dsl.inputs.budget import MOST_FOLLOWED
-from ..dsl.inputs.files import OverLimit, reason_of, text_of
+from ..dsl.inputs.files import OverLimit, Outside, is_outside, reason_of, text_of
 from .submitters import made_before
 
 #: Most names of a folder of checkpoints: one for each rank.
@@ -85,6 +85,8 @@ class NamedFolders:
     def _read(self, path: str) -> str | None:
         try:
             target = os.path.realpath(os.path.join(self.start, path))
+            if is_outside(target):
+                raise Outside
             if not os.path.exists(target) or os.path.isdir(target):
                 return None
             if not any(_within(target, root) for root in self.roots or (self.start,)):

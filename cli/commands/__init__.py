@@ -9,7 +9,16 @@ from types import ModuleType
 #: word is Python's.
 TASKS = {
     "start here": ("init", "plan", "compile"),
-    "understand a plan": ("explain", "estimate", "compare", "report", "trace", "serve", "sweep"),
+    "understand a plan": (
+        "explain",
+        "estimate",
+        "compare",
+        "report",
+        "trace",
+        "serve",
+        "mcp",
+        "sweep",
+    ),
     "launch files that exist": ("lint", "import_"),
     "job files": ("check", "fmt", "lsp"),
     "run, measure, plan better": ("smoke", "reshape", "measure", "trials", "calibrate"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,13 @@ from parc.dsl.diagnostics import Diagnostic, Note, one_line
 
 from .. import codes
 from ..launched import one_launch
-from .job_arguments import output_path
+from .job_arguments import add_json, output_path
 from .lint_arguments import pair
 
 if TYPE_CHECKING:
     from parc.reading.facts import Setting
+
+    from ..printing.plan_json import JsonObject
 
 NAME = "import"
 
@@ -31,6 +33,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--force", action="store_true", help="replace a job file that is there")
     add("--env", action="append", default=[], type=pair, metavar="NAME=VALUE", help="a variable")
     add("--strict", action="store_true", help="write nothing where a setting would be lost; exit 1")
+    add_json(parser)
     parser.epilog = "arguments behind -- are those of the script"
 
 
@@ -50,12 +53,49 @@ def run(arguments: Namespace) -> int:
     if arguments.strict and found.lost:
         print_diagnostics([_refused(found.lost)])
         return 1
+    warnings = _unsupported(found.lost)
+    if arguments.json:
+        answer = imported_json(found.text, found.unknown, map(_lost_json, found.lost), warnings)
+        return _write_json(arguments, found.text, answer)
     write_job(arguments.output, found.text, arguments.force)
     for name in found.unknown:
         print(f"not in the files: {name}", file=sys.stderr)
     for line in lines(found.lost):
         print(one_line(f"not in the job: {line}"), file=sys.stderr)
-    print_diagnostics(_unsupported(found.lost))
+    print_diagnostics(warnings)
+    return 0
+
+
+def imported_json(
+    text: str,
+    missing: Iterable[str],
+    lost: Iterable[JsonObject],
+    warnings: Iterable[Diagnostic],
+) -> JsonObject:
+    """The text of the job, the settings that somebody must fill in, and what of the files it lacks."""
+    return {
+        "job": text,
+        "missing": list(missing),
+        "lost": list(lost),
+        "warnings": [each.to_json() for each in warnings],
+    }
+
+
+def _lost_json(setting: Setting) -> JsonObject:
+    from parc.reading.facts import text_of
+
+    text = text_of(setting)
+    return {"path": setting.path, "line": setting.line, "setting": setting.name, "value": text}
+
+
+def _write_json(arguments: Namespace, text: str, answer: JsonObject) -> int:
+    """Writes the job where a file is named for it, and prints what was read as JSON."""
+    from ..printing.terminal import print_json
+    from ..writing.job_file import write_job
+
+    if arguments.output is not None:
+        write_job(arguments.output, text, arguments.force)
+    print_json(answer)
     return 0
 
 
@@ -98,10 +138,17 @@ def _import_model(arguments: Namespace, path: str) -> int:
         return 1
     gpus = of_cluster(arguments.cluster) if arguments.cluster else None
     job, text = first_job(model, gpus, None)
+    warnings = [job.counted.warning] if job.counted.warning else []
+    missing = ("cluster", "train", "target")[1 if gpus else 0 :]
+    if arguments.json:
+        lost: list[JsonObject] = [
+            {"path": path, "line": None, "setting": str(each), "value": None}
+            for each in model.unsaid
+        ]
+        return _write_json(arguments, text, imported_json(text, missing, lost, warnings))
     write_job(arguments.output, text, arguments.force)
-    if job.counted.warning:
-        print_diagnostics([job.counted.warning])
-    for name in ("cluster", "train", "target")[1 if gpus else 0 :]:
+    print_diagnostics(warnings)
+    for name in missing:
         print(f"not in the files: {name}", file=sys.stderr)
     for each in model.unsaid:
         print(f"not in the job: {each}", file=sys.stderr)

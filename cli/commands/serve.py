@@ -13,6 +13,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.inputs.files import reason_of
 
 from .. import codes
+from .process_bounds import add_bounds, refuse_long_folder
 
 if TYPE_CHECKING:
     import socket
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 NAME = "serve"
 #: Where the page is unless told otherwise, so that a link of yesterday still leads to it.
 PORT = 8731
-#: Bytes of the folder for temporary files that leave multiprocessing room for its socket there.
-_LONGEST_FOLDER = 74
 #: A page that leads to an address, which is made of letters, digits, hyphens and what stands between them.
 _FORWARDING = """<!doctype html>
 <meta charset="utf-8">
@@ -51,32 +50,13 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help=f"{PORT} unless given; 0 takes a free one",
     )
-    add("--seconds", type=_seconds, default=20, metavar="S", help="the most that a solve takes, 20")
-    add(
-        "--memory",
-        type=_mebibytes,
-        default=4096,
-        metavar="MIB",
-        help="the most that a process takes, 4096 MiB",
-    )
+    add_bounds(parser, seconds=20)
     add("--open", action="store_true", help="open the page in the browser")
 
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise ArgumentTypeError(f"`{text}` is no port")
-    return int(text)
-
-
-def _seconds(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 3600:
-        raise ArgumentTypeError(f"`{text}` is no number of seconds from 1 to 3600")
-    return int(text)
-
-
-def _mebibytes(text: str) -> int:
-    if not text.isdecimal() or not 144 <= int(text) <= 2**20:
-        raise ArgumentTypeError(f"`{text}` is no number of MiB from 144 to 1048576")
     return int(text)
 
 
@@ -96,7 +76,7 @@ def run(arguments: Namespace) -> int:
 
     opened = _opened(arguments)
     opened_json(opened)
-    _refuse_long_folder()
+    refuse_long_folder()
     limits = Limits(solve_seconds=arguments.seconds, process_bytes=arguments.memory * 2**20)
     service = Service(partial(opened_json, opened), partial(answer, opened), PRELOADED, limits)
     private = TemporaryDirectory(prefix="parc-") if arguments.open else nullcontext()
@@ -122,18 +102,6 @@ def _opened(arguments: Namespace) -> Opened:
     except ValueError as error:
         said = Diagnostic(codes.NO_LINK, f"the link carries no job: {error}", help="copy it whole")
         raise JobError([said]) from None
-
-
-def _refuse_long_folder() -> None:
-    """The processes talk through a socket in that folder, whose whole name has 107 bytes at most."""
-    from tempfile import gettempdir
-
-    folder = gettempdir()
-    if len(os.fsencode(folder)) > _LONGEST_FOLDER:
-        message = (
-            f"the name of the folder for temporary files is too long for a socket in it: `{folder}`"
-        )
-        raise JobError([Diagnostic(codes.NO_PORT, message, help="set TMPDIR to a shorter one")])
 
 
 def _listening(port: int) -> socket.socket:

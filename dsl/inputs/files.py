@@ -5,6 +5,8 @@ Every file that a user names is read through here; what a library reads by itsel
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..codes import UNREADABLE
@@ -19,6 +21,8 @@ _KERNEL_FOLDERS = ("/proc/", "/sys/")
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 #: Each byte that is not UTF-8 becomes one replacement character, so that columns stay exact.
 _SURROGATES = dict.fromkeys(range(0xDC80, 0xDD00), "\ufffd")
+#: The real path of the folder outside of which this process reads no file that a user names; None: anywhere.
+_served: str | None = None
 
 
 class NotReadable(ValueError):
@@ -50,6 +54,32 @@ class Binary(NotReadable):
         super().__init__(f"it is binary: a zero byte in line {line}")
 
 
+class Outside(NotReadable):
+    """A file that `reading_below` keeps from being read."""
+
+    def __init__(self) -> None:
+        super().__init__("it lies outside of the folder that is served")
+
+
+@contextmanager
+def reading_below(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """While it lasts, every file outside of a folder is refused on every thread, there or not; links are
+    followed first."""
+    global _served
+    before, _served = _served, os.path.realpath(folder)
+    try:
+        yield
+    finally:
+        _served = before
+
+
+def is_outside(path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads out of the folder of `reading_below`."""
+    if _served is None:
+        return False
+    return not os.path.join(os.path.realpath(path), "").startswith(os.path.join(_served, ""))
+
+
 def text_of(path: str | os.PathLike[str]) -> str:
     """The text of a file; raises `NotReadable`, or `OSError` where there is none or it may not be read."""
     data = bytes_of(path, MOST_BYTES)
@@ -77,6 +107,8 @@ def first_bytes(path: str | os.PathLike[str], count: int) -> bytes:
     """At most `count` bytes of a regular file; raises `NotReadable` for any other, and `OSError`."""
     if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
         raise NotReadable("it is written by the kernel while it is read")
+    if is_outside(path):
+        raise Outside
     number = os.open(path, _FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(number).st_mode):

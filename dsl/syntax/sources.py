@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from .. import codes
 from ..diagnostics import Source, Span
-from ..inputs.files import NotReadable, TooLarge, bytes_of, reason_of
+from ..inputs.files import NotReadable, TooLarge, bytes_of, is_outside, reason_of
 from ..report import wrong
 
 #: Larger files are refused: a job takes a few kilobytes.
@@ -48,7 +48,7 @@ def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]
     """The text of a file and its bytes. A user knows it by `name`; `span` is the import that wants it."""
     _refuse_unopened(path, name, span)
     try:
-        if os.path.isdir(path):
+        if not is_outside(path) and os.path.isdir(path):
             raise wrong(codes.UNREADABLE, f"`{name}` is a folder", span)
         data = _bytes(path)
     except FileNotFoundError:
