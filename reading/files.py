@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..dsl.inputs.budget import MOST_FOLLOWED
-from ..dsl.inputs.files import OverLimit, Outside, is_outside, reason_of, text_of
+from ..dsl.inputs.files import Outside, OverLimit, is_outside, reason_of, text_of
 from .submitters import made_before
 
 #: Most names of a folder of checkpoints: one for each rank.

@@ -127,10 +127,10 @@ def test_launch_files_are_not_followed_out_of_the_folder(tmp_path: Path) -> None
 def test_lint_does_not_tell_whether_a_file_outside_is_there(tmp_path: Path) -> None:
     served = tmp_path / "served"
     served.mkdir()
-    (tmp_path / "present.sh").write_text("export TP=2\n")
+    (tmp_path / "aaaaaa.sh").write_text("export TP=2\n")
     launch = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4"
     printed = []
-    for name in ("present", "missing"):
+    for name in ("aaaaaa", "bbbbbb"):
         (served / "train.sh").write_text(f"source ../{name}.sh\n{launch}\n")
         said = answered(served, ["lint", "train.sh", "--format=json"])
         printed.append((said["printed"] + said["complaints"]).replace(name, "NAME"))
