@@ -197,6 +197,8 @@ class KernelTraits:
     """The same, backward."""
     fused_experts: bool = False
     """Grouped expert products apply activation, bias and casts to fp8 themselves."""
+    padded_copies: bool = False
+    """Each expert's tokens are padded by a copy for quantized products, not by the router."""
     loss_bytes: float
     """Bytes that the loss moves per logit, forward and backward."""
     gather_copy_bytes: float = 0.0

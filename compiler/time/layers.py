@@ -16,7 +16,17 @@ from ...dsl.model import Model
 from ..algebra import Column, by_stage
 from ..case import Case
 from ..model import flops
-from .kernels import ALIGNED, TILE, Product, aligned, grouped, matmul, matmul_backward, streamed
+from .kernels import (
+    ALIGNED,
+    CAST_BYTES,
+    TILE,
+    Product,
+    aligned,
+    grouped,
+    matmul,
+    matmul_backward,
+    streamed,
+)
 
 #: Columns and inner width of a product.
 Shape = tuple[Column, Column]
@@ -72,6 +82,14 @@ PERMUTE_BYTES = {"copies": 16, "tokens": 10}
 #: (Megatron-core,
 #: transformer/moe/experts.py: _apply_bias).
 EXPERT_BIAS_BYTES, EXPERT_BIAS_BACKWARD_BYTES = 28, 36
+#: Bytes per element of an expert's width that a clamp before a gated activation moves, which no kernel fuses:
+#: two halves clamped and put together again; backward, two clamps and the halves' gradients put together
+#: (Megatron-core, fusions/fused_bias_geglu.py: weighted_bias_quick_geglu_impl).
+CLAMP_BYTES, CLAMP_BACKWARD_BYTES = 16, 20
+#: Bytes per element of a token copy that padding each expert's tokens for quantized products moves, in either
+#: direction: one copy before the experts and one after (Megatron-core, transformer/moe/experts.py:
+#: quantization_padding).
+PADDING_BYTES = 8
 
 
 def projections(case: Case, tp: Column, tokens: Column) -> Column:
@@ -260,13 +278,14 @@ def moe_ffn(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> 
     Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width).
     """
     products = _moe_products(case, matmul, tp, tokens, ep, etp)
-    return products + moe_streams(case, tp, tokens, 1, EXPERT_BIAS_BYTES)
+    return products + moe_streams(case, tp, tokens, 1, EXPERT_BIAS_BYTES, CLAMP_BYTES)
 
 
 def moe_ffn_backward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
     """Seconds of the MoE half of a layer, backward."""
     products = _moe_products(case, matmul_backward, tp, tokens, ep, etp)
-    return products + moe_streams(case, tp, tokens, BACKWARD, EXPERT_BIAS_BACKWARD_BYTES)
+    unfused = (EXPERT_BIAS_BACKWARD_BYTES, CLAMP_BACKWARD_BYTES)
+    return products + moe_streams(case, tp, tokens, BACKWARD, *unfused)
 
 
 def _moe_products(
@@ -305,17 +324,28 @@ def activated_bytes(case: Case, copies: Column) -> Column:
     return activation_bytes(case) * copies * case.model.expert_width
 
 
-def moe_streams(case: Case, tp: Column, tokens: Column, passes: float, bias_bytes: int) -> Column:
+def clamped_bytes(case: Case, copies: Column, clamp_bytes: int) -> Column:
+    """Bytes that clamps of routed experts move, `clamp_bytes` per element; none where the products clamp."""
+    clamps = case.model.glu_clamp is not None and not case.traits.kernels.fused_experts
+    return (clamp_bytes if clamps else 0) * copies * case.model.expert_width
+
+
+def moe_streams(
+    case: Case, tp: Column, tokens: Column, passes: float, bias_bytes: int, clamp_bytes: int
+) -> Column:
     """Seconds of an MoE half's elementwise kernels: norm, residual and activation functions, `passes` times;
-    the permutation of token copies and unfused experts' biases, once."""
+    the permutation and padding of token copies, unfused experts' biases and clamps, once."""
     model = case.model
     copies = tokens * model.topk / tp
     around = ffn_streams(case, tp, tokens, model.shared_experts * model.expert_width)
     around = around + activated_bytes(case, copies)
     moved = permuted_bytes(case, copies)
+    padded = case.traits.kernels.padded_copies and case.traits.wire.dispatch == "copies"
+    if padded and case.train.precision in CAST_BYTES:
+        moved = moved + PADDING_BYTES * copies * model.hidden
     if model.bias and not case.traits.kernels.fused_experts:
         moved = moved + bias_bytes * copies * model.hidden
-    return streamed(case, passes * around + moved)
+    return streamed(case, passes * around + moved + clamped_bytes(case, copies, clamp_bytes))
 
 
 def head(case: Case, tp: Column, tokens: Column) -> Column:

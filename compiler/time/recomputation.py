@@ -51,7 +51,9 @@ def repeated_moe(case: Case, tp: Column, tokens: Column, recompute: Column) -> C
     if "expert_norm" in discarded:
         moved = moved + _norm_streams(case, tp, tokens)
     if "expert_activation" in discarded:
-        moved = moved + layers.activated_bytes(case, tokens * case.model.topk / tp)
+        copies = tokens * case.model.topk / tp
+        moved = moved + layers.activated_bytes(case, copies)
+        moved = moved + layers.clamped_bytes(case, copies, layers.CLAMP_BYTES)
     return np.where(recompute == FINE, NANO * kernels.streamed(case, moved), 0.0)
 
 

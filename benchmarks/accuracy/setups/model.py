@@ -45,7 +45,7 @@ FAMILIES = (
     Family("^BLOOM", {**LAYERNORM, "position": "none", "bias": True, "tied": True}),
     Family("^Qwen-?2", {"qkv_bias": True}),
     Family("^Qwen-?3", {"qk_norm": True}),
-    Family("^GPT-OSS", {"bias": True}),
+    Family("^GPT-OSS", {"bias": True, "glu_clamp": 7.0}),
     Family("", {}),
 )
 #: Feed-forward gated or not, when no family decides: Llama's and GPT-2's conventions.

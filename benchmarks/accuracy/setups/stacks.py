@@ -109,6 +109,8 @@ def gathers_divided(zero: int) -> int:
 
 #: Tensor-parallel collectives in pieces beside their products (Transformer Engine, user buffers).
 PIECES = (("tensor_parallel", True),)
+#: The recipes leave moe_router_padding_for_fp8 unset.
+PADDED_COPIES = ("padded_copies", True)
 #: One kernel for the loss (Transformer Engine, cross_entropy.py): 16-bit logits read twice, their gradient
 #: written in their place and scaled, at 0.42 of other kernels' bandwidth (SimuMax, configs/system,
 #: b200_bf16_ceperm.json: ce_fusion 0.28 of peak for 0.67).
@@ -285,7 +287,7 @@ STACKS = (
         "megatron",
         zero=1,
         whole_experts=False,
-        traits=PIECES,
+        traits=(*PIECES, PADDED_COPIES),
         memory=memory_traits.of_performance_recipes,
     ),
     Stack("nemo-automodel", "torchtitan", "torchtitan", compiles=True, zero=3),
@@ -295,7 +297,7 @@ STACKS = (
         "megatron",
         "megatron",
         zero=1,
-        traits=(*PIECES, *ONE_LOSS),
+        traits=(*PIECES, *ONE_LOSS, PADDED_COPIES),
         memory=memory_traits.of_performance_recipes,
     ),
     # DLPerf's reports are of 2021. OneFlow's collectives are taken to stand where Megatron-LM's did.
