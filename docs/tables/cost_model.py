@@ -294,6 +294,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "softmax_bytes": ("bytes per score that an unfused softmax moves", _plain),
     "softmax_backward_bytes": ("the same, backward", _plain),
     "fused_experts": ("grouped products apply activation, bias and casts themselves", _plain),
+    "padded_copies": ("experts' tokens are padded by a copy for quantized products", _plain),
     "weight_gather": ("weights for a micro-batch are gathered beside its work", _plain),
     "gather_quarters": ("quarters of a micro-batch's work that they run beside", _plain),
     "micro_batch_reduction": ("reductions of a micro-batch run beside its work", _plain),
