@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..dsl.job import Job
     from ..reading.facts import LaunchConfig, Value
     from .checkpoint_files import Checkpoints
+    from .constraints import Constraints
     from .following import Need
     from .reader import Reader
     from .resume import Resume
@@ -37,8 +38,9 @@ def when_called(module: str, name: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Backend:
-    """Everything that parc knows of a framework: what its `package` declares in `target.py`, `stack.py`,
-    `smoke.py`, `resume.py`, `checkpoint.py` and `read/`, each loaded when it is asked for.
+    """Everything that parc knows of a framework: what its `package` declares in `target.py`,
+    `constraints`, `stack.py`, `smoke.py`, `resume.py`, `checkpoint.py` and `read/`, each loaded when it is
+    asked for.
 
     `emit(plan)` gives file texts by path below the output folder and raises `JobError` for what the framework
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. With the
@@ -62,6 +64,12 @@ class Backend:
         """What the framework can run, and what that costs."""
         target: Target = import_module(f"{self.package}.target").TARGET
         return target
+
+    @property
+    def constraints(self) -> Constraints:
+        """What the framework demands of its options, beside the predicates of the target."""
+        rows: Constraints = import_module(f"{self.package}.constraints").CONSTRAINTS
+        return rows
 
     @property
     def entry(self) -> str:

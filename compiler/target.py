@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from pydantic import BaseModel
@@ -22,6 +23,15 @@ Columns = Mapping[str, Column]
 Codes = Mapping[str, tuple[str, str]]
 
 
+class Effect(Enum):
+    """What a framework does with a job that breaks one of its rules, by the end of the first step."""
+
+    STOPS = "stops"
+    IGNORES = "goes on as if nothing was asked"
+    WORSE = "runs worse"
+    ACCEPTS = "runs: parc alone refuses"
+
+
 @dataclass(frozen=True)
 class Predicate:
     """A rule that a framework enforces: layouts for which `holds` is false do not start.
@@ -30,7 +40,8 @@ class Predicate:
     boolean array. `title` names the violation, `message(job, **values)` adds the numbers of one layout.
     `source` names the framework's file or message. `stricter` is the reason why parc refuses layouts that the
     framework starts; empty where there are none. `cure` is what to change in the job where this rule alone
-    keeps the model from fitting into memory.
+    keeps the model from fitting into memory. `effect` is what the framework does with such a layout, and
+    `since` the first release that does; empty where all do.
     """
 
     code: str
@@ -42,6 +53,8 @@ class Predicate:
     source: str
     stricter: str = ""
     cure: str = ""
+    effect: Effect = Effect.STOPS
+    since: str = ""
 
 
 @dataclass(frozen=True)

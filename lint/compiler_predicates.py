@@ -76,8 +76,13 @@ def enforced(
             continue
         except (ArithmeticError, ValueError):
             continue
-        help_text = cure(launch) or _legal(predicate, known, columns, vary)
-        yield Complaint(message, *places(known), help=help_text)
+        yield Complaint(
+            message,
+            *places(known),
+            help=cure(launch) or _legal(predicate, known, columns, vary),
+            effect=predicate.effect,
+            since=predicate.since,
+        )
 
 
 def on_assumed_nodes(

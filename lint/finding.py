@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from ..compiler.target import Effect
 from ..dsl.diagnostics import Diagnostic, Severity, Span
 from ..reading.facts import Fact, Setting
 
@@ -46,7 +47,9 @@ class Complaint:
     """What a rule found. The first line alone must be enough: the arithmetic, with its numbers.
 
     `severity` replaces the rule's own where a case is milder or worse. `edits` is the one safe cure. `case`
-    names a case of the rule that has a record of its own.
+    names a case of the rule that has a record of its own. `effect` is what the framework does, where the rule
+    has cases that it does not stop for, or stops for in this case alone, and `since` its first release that
+    does.
     """
 
     message: str
@@ -56,6 +59,8 @@ class Complaint:
     severity: Severity | None = None
     edits: tuple[Edit, ...] = ()
     case: str = ""
+    effect: Effect | None = None
+    since: str = ""
 
 
 @dataclass(frozen=True)

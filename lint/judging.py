@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from ..backends.kept import Files
 from ..backends.release_check import written_release
 from ..compiler.codes import current
+from ..compiler.target import Effect
 from ..dsl.diagnostics import Diagnostic, Note, Severity
 from ..dsl.hardware import Cluster
 from ..dsl.inputs.budget import Budget
@@ -16,6 +17,7 @@ from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
 from .accepted.swept import softened
+from .certainty import OWN, doubts
 from .facts.launched_job import HasFolder, LaunchedJob, Others, no_folders
 from .facts.neighbours import Neighbours
 from .facts.release import dated
@@ -210,23 +212,43 @@ def _ignored_in_file(rule: Rule, found: Finding, options: LintOptions) -> bool:
 def _finding(
     launch: LaunchedJob, rule: Rule, complaint: Complaint, options: LintOptions
 ) -> Finding:
-    notes = tuple(Note(each.message, launch.span(each.at)) for each in complaint.related)
-    severity = _level(rule, options) or _default(launch, rule, complaint, options)
+    notes = [Note(each.message, launch.span(each.at)) for each in complaint.related]
+    own, missing = _default(launch, rule, complaint, options)
+    severity = _level(rule, options) or own
+    notes += [Note(f"not certain: {missing}")] if missing and severity == own else []
     span = launch.span(complaint.at)
-    diagnostic = Diagnostic(rule.code, complaint.message, span, severity, notes, complaint.help)
+    diagnostic = Diagnostic(
+        rule.code, complaint.message, span, severity, tuple(notes), complaint.help
+    )
     path = span.source.name if span else launch.path
     return Finding(rule.name, diagnostic, path, complaint.edits)
 
 
 def _default(
     launch: LaunchedJob, rule: Rule, complaint: Complaint, options: LintOptions
-) -> Severity:
-    """The level of what is said, at most that of the rule's record. This is of other people's files and of
-    unknown releases: it says nothing of what parc wrote, or where a release is known to run."""
+) -> tuple[Severity, str]:
+    """The level of what is said, and what keeps it from being certain.
+
+    What is certain is an error. What would end the run and is not certain is at most a warning, and all else
+    at most what the rule's record carries. This is of other people's files and of unknown releases: it says
+    nothing of what parc wrote, or where a release is known to run.
+    """
     severity = complaint.severity or rule.severity
+    if severity == "error" and _stops(rule, complaint):
+        missing = next(iter(doubts(launch, rule.stops or OWN, complaint)), "")
+        if not missing or options.own_levels or launch.generated:
+            return severity, ""
+        return capped(rule, "warning", complaint.case), missing
     if options.own_levels or launch.generated or (rule.release_bound and _known(launch)):
-        return severity
-    return capped(rule, severity, complaint.case)
+        return severity, ""
+    return capped(rule, severity, complaint.case), ""
+
+
+def _stops(rule: Rule, complaint: Complaint) -> bool:
+    """Whether what is said ends the run, so that it is certain or nearly so."""
+    if complaint.effect is not None:
+        return complaint.effect is Effect.STOPS
+    return bool(rule.stops)
 
 
 def _known(launch: LaunchedJob) -> bool:

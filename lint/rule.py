@@ -30,7 +30,8 @@ class Rule:
     they are selected by name. `since` is the dated set of rules in which it first spoke, a year and a month.
     `training` rules judge programs that train, and no evaluation or conversion. What `release_bound` rules
     say depends on the release of the framework, what those `of_job` say on the job that the user gives, what
-    those `of_reading` say on parc alone: they speak unless they are ignored by name.
+    those `of_reading` say on parc alone: they speak unless they are ignored by name. `stops` is what ends
+    the run for the errors of a rule (`certainty`); empty where it may go on.
     """
 
     code: str
@@ -48,6 +49,7 @@ class Rule:
     release_bound: bool = False
     of_job: bool = False
     of_reading: bool = False
+    stops: str = ""
 
     @property
     def page(self) -> dict[str, str]:
@@ -90,4 +92,5 @@ def rule_of(module: ModuleType) -> Rule:
         release_bound=getattr(module, "RELEASE_BOUND", False),
         of_job=getattr(module, "OF_JOB", False),
         of_reading=getattr(module, "OF_READING", False),
+        stops=getattr(module, "STOPS", ""),
     )

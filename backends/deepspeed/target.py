@@ -22,6 +22,7 @@ from .. import cautions
 from ..extra import unpriced
 from ..host import HOST
 from . import extra, stack
+from .constraints import PREDICATES
 from .options import (
     Options,
     hugging_face,
@@ -32,7 +33,6 @@ from .options import (
     wide_gradients,
 )
 from .refusals import CODES, REFUSALS, settings
-from .rules import PREDICATES
 
 #: Elements of one gradient bucket. DeepSpeed's default of 5e8 costs 4 GB in stage 2 and 3.
 REDUCE_BUCKET = 100_000_000

@@ -11,8 +11,8 @@ from ..host import GRAPHED
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, said_in_extra
 from . import dispatcher, exchange_overlap, recomputed_modules, tensor_overlap, transformer_engine
+from .constraints.layouts import sequence_parallel
 from .options import asked, option_name, options_of
-from .rules import sequence_parallel
 from .tensor_overlap import overlapped
 
 CORE = "megatron-core 0.19.2"

@@ -39,10 +39,10 @@ from . import (
     releases,
     stack,
 )
+from .constraints.layouts import PREDICATES, WHOLE_OPTIMIZERS
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
-from .rules import PREDICATES, WHOLE_OPTIMIZERS
 
 
 def domains(job: Job) -> Mapping[str, Sequence[int]]:

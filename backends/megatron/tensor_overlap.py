@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from ...compiler.rules.candidate_degrees import gpu_divisors
 from ...dsl.job import Job
+from .constraints.layouts import sequence_parallel
 from .options import options_of
-from .rules import sequence_parallel
 from .transformer_engine import recipe_of
 
 

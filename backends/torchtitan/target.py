@@ -25,11 +25,11 @@ from .. import cautions, environment, observation, stack_problems
 from ..extra import unpriced
 from ..host import HOST
 from . import data, extra, stack
+from .constraints import PREDICATES
 from .models import family
 from .options import Options, options_of
 from .refusals import REFUSALS
 from .releases import release
-from .rules import PREDICATES
 from .training_refusals import REFUSALS as TRAINING_REFUSALS
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from parc.backends import BACKENDS
 from parc.backends.deepspeed import extra as deepspeed_extra
-from parc.backends.deepspeed.rules import GRADIENT_NORM
+from parc.backends.deepspeed.constraints import GRADIENT_NORM
 from parc.backends.extra import Value
 from parc.backends.languages import python, toml
 from parc.backends.megatron import extra as megatron_extra

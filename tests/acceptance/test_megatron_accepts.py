@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from parc.backends import BACKENDS
+from parc.backends.megatron.constraints.layouts import sequence_parallel
 from parc.backends.megatron.quantized_weights import kept_quantized
-from parc.backends.megatron.rules import sequence_parallel
 from parc.backends.megatron.stack import fused_loss
 from parc.backends.megatron.tensor_overlap import overlapped
 from parc.backends.megatron.transformer_engine import ATTENTION, FORMATS, recipe_of

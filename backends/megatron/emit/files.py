@@ -16,10 +16,10 @@ from ...rank_logs import rank_logs
 from ...render import nodes_text, provenance, render
 from ...rendezvous import rendezvous
 from ...run_folder import FILE, Checkpoints, run_json, run_values
+from ..constraints.layouts import sequence_parallel
 from ..extra import given
 from ..options import options_of
 from ..releases import release_check
-from ..rules import sequence_parallel
 from ..target import ENTRY, TARGET
 from .data import VARIABLE, data_flags, replaceable
 from .environment import variables

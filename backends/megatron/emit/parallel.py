@@ -3,8 +3,8 @@
 from ....compiler.plan import Plan
 from ...link_words import and_link, link
 from .. import recomputed_modules
+from ..constraints.layouts import sequence_parallel
 from ..quantized_weights import kept_quantized
-from ..rules import sequence_parallel
 from ..tensor_overlap import overlapped
 from .flags import Flag, flag
 from .pipeline import described, split_flags

@@ -12,10 +12,11 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --step-batch-size-sc
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ...facts.launched_job import LaunchedJob
-from ...facts.versions import older
 from ...finding import Complaint
+from ...rows import complaints
 
 CODE = "PAR313"
 TITLE = "an option that Megatron-LM parses and ignores"
@@ -27,28 +28,9 @@ SOURCE = (
 )
 
 
-#: Option -> the release from which it is ignored, and what to write instead.
-IGNORED = {
-    "--rampup-batch-size": ("0.18", "--step-batch-size-schedule"),
-    "--use-mcore-models": ("0.8", None),
-    "--use-dist-ckpt": ("0.9", None),
-    "--dist-ckpt-format": ("0.9", "--ckpt-format"),
-    "--ckpt-fully-parallel-save": ("0.9", None),
-    "--disable-msc": ("0.19", None),
-    "--enable-cuda-graph": ("0.17", "--cuda-graph-impl local"),
-    "--external-cuda-graph": ("0.17", "--cuda-graph-impl transformer_engine"),
-}
-
-
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """Which release runs is not in the script: only a named one makes this a warning."""
     version = launch.versions.get("megatron")
-    if not launch.megatron or version is None:
-        return
-    for name, (since, instead) in IGNORED.items():
-        setting = launch.option(name)
-        if setting is None or older(version, since):
-            continue
-        help_text = f"use {instead}" if instead else "remove it"
-        message = f"{setting.name} is ignored by Megatron-LM {version}"
-        yield Complaint(message, setting, help=help_text, severity="warning")
+    if launch.megatron and version is not None:
+        for complaint in complaints(CODE, launch):
+            yield replace(complaint, message=f"{complaint.message} by Megatron-LM {version}")

@@ -22,6 +22,7 @@ from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import is_on, reads_training_arguments
 from ...finding import Complaint, Related
+from ...rows import complaints
 
 CODE = "PAR331"
 TITLE = "an interval that is no multiple of another"
@@ -31,29 +32,14 @@ SOURCE = (
     "training_args.py:1666; zjunlp/DeepKE#394, RunxinXu/TSAR#13"
 )
 
-#: An interval, the one that it must be a multiple of, and the release that began to insist.
-MULTIPLES = (
-    ("--save-retain-interval", "--save-interval", "0.14"),
-    ("--log-memory-interval", "--log-interval", "0.16"),
-)
-
-
 #: What save_steps is unless it is given; eval_steps is then logging_steps, which is the same.
 _STEPS = 500
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     yield from _best_checkpoint(launch)
-    release = launch.release("megatron")
-    for name, other, since in MULTIPLES if launch.megatron else ():
-        setting, base = launch.option(name), launch.option(other)
-        if setting is None or base is None or release.before(since):
-            continue
-        interval, step = number_of(setting), number_of(base)
-        if interval and step and interval % step:
-            severity = release.severity("warning")
-            message = f"{name} {interval:g} is no multiple of {other} {step:g}"
-            yield Complaint(message, setting, (Related(other, base),), severity=severity)
+    if launch.megatron:
+        yield from complaints(CODE, launch)
 
 
 def _best_checkpoint(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -12,9 +12,9 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 -
 
 from collections.abc import Iterator
 
-from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Related
+from ...finding import Complaint
+from ...rows import complaints
 
 CODE = "PAR316"
 TITLE = "the smallest learning rate is above the largest"
@@ -23,22 +23,5 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1360"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    at, other = launch.option("--lr"), launch.option("--min-lr")
-    most, least = _float(text_of(at)), _float(text_of(other))
-    if (
-        launch.framework == "megatron"
-        and at
-        and other
-        and most is not None
-        and least is not None
-        and least > most
-    ):
-        related = (Related(f"--lr {text_of(at)}", at),)
-        yield Complaint(f"--min-lr {text_of(other)} is above --lr {text_of(at)}", other, related)
-
-
-def _float(text: str | None) -> float | None:
-    try:
-        return float(text or "")
-    except ValueError:
-        return None
+    if launch.framework == "megatron":
+        yield from complaints(CODE, launch)

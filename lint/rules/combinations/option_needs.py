@@ -15,12 +15,11 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --overlap-param-gath
 
 from collections.abc import Iterator
 
-from ....dsl.diagnostics import Severity
-from ....reading.facts import Setting, number_of, text_of
+from ....backends.constraints import Broken, Need
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
+from ...rows import complaints
 from ..options.option_value import lacks_values
-from .megatron_pairs import NEEDS, Above, Need
 
 CODE = "PAR303"
 TITLE = "an option without another one that it needs"
@@ -32,56 +31,14 @@ SOURCE = (
 RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "megatron=0.19")
 
-
-#: The first release that rows without `since` speak of.
-OLDEST = "0.4"
-
-
 #: An inference or a converter takes it from the checkpoint.
 _SIZE = "--num-experts"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    if not launch.megatron or lacks_values(launch):
-        return
-    release = launch.release("megatron")
-    for need in NEEDS:
-        setting = launch.option(need.option)
-        if setting is None or not _meant(need, setting, launch) or _met(need, launch):
-            continue
-        if not launch.may_train and _SIZE in need.needs:
-            continue
-        if release.before(need.since or OLDEST):
-            continue
-        severity: Severity = need.severity
-        if severity == "error" and not release.known:
-            meant = release.since(need.since) if need.since else release.upstream
-            severity = "warning" if meant else "info"
-        value = f" {need.value}" if isinstance(need.value, str) else ""
-        wanted = " or ".join(need.needs)
-        message = f"{setting.name}{value} needs {wanted}" + (f": {need.why}" if need.why else "")
-        yield Complaint(message, setting, help=f"add {need.needs[0]}", severity=severity)
+    if launch.megatron and not lacks_values(launch):
+        yield from complaints(CODE, launch, lambda fault: launch.may_train or not _sized(fault))
 
 
-def _meant(need: Need, setting: Setting, launch: LaunchedJob) -> bool:
-    """Whether the option has the value that the row is about."""
-    if need.value is None:
-        return True
-    text = text_of(setting)
-    if need.value is Above.ONE:
-        return (number_of(setting) or 0) > 1
-    if need.value is Above.FP32:
-        return text is not None and text != "fp32"
-    return text == need.value
-
-
-def _met(need: Need, launch: LaunchedJob) -> bool:
-    return any(_has(wanted, launch) for wanted in need.needs)
-
-
-def _has(wanted: str, launch: LaunchedJob) -> bool:
-    name, _, value = wanted.partition(" ")
-    setting = launch.option(name)
-    if setting is None:
-        return launch.may_be_given(name)
-    return not value or text_of(setting) in (None, value)
+def _sized(fault: Broken) -> bool:
+    return isinstance(fault.row, Need) and _SIZE in fault.row.needs

@@ -14,9 +14,9 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
 
 from collections.abc import Iterator
 
-from ....reading.facts import number_of
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Related
+from ...finding import Complaint
+from ...rows import complaints
 
 CODE = "PAR317"
 TITLE = "a token visits more experts than there are"
@@ -25,8 +25,5 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/transformer/moe/moe_utils.py
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    at, experts = launch.option("--moe-router-topk"), launch.number("experts")
-    topk = number_of(at)
-    if launch.framework == "megatron" and at and topk and experts and topk > experts:
-        related = (Related(f"experts {experts}", launch.facts["experts"]),)
-        yield Complaint(f"{at.name} {topk} is more than {experts} experts", at, related)
+    if launch.framework == "megatron":
+        yield from complaints(CODE, launch)

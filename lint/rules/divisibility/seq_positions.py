@@ -12,9 +12,9 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --seq-length 8192 --max-position-emb
 
 from collections.abc import Iterator
 
-from ....reading.facts import number_of
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Related
+from ...finding import Complaint
+from ...rows import complaints
 
 CODE = "PAR132"
 TITLE = "the sequence is longer than the position table"
@@ -23,9 +23,5 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1354"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    at, length = launch.option("--max-position-embeddings"), launch.option("--seq-length")
-    most, tokens = number_of(at), number_of(length)
-    if launch.framework == "megatron" and at and length and most and tokens and most < tokens:
-        related = (Related(f"{length.name} {tokens}", length),)
-        message = f"{at.name} {most} is less than {length.name} {tokens}"
-        yield Complaint(message, at, related, f"{at.name} {tokens}")
+    if launch.framework == "megatron":
+        yield from complaints(CODE, launch)

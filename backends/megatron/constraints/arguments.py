@@ -1,44 +1,7 @@
-"""Which of Megatron-LM's options need or exclude each other, a row each, with the line that says so."""
+"""What Megatron-LM demands of its options: a row a rule, with the line of it that says so."""
 
-from dataclasses import dataclass
-from enum import Enum
-
-from ....dsl.diagnostics import Severity
-
-
-class Above(Enum):
-    """Values for which a row speaks, where it is no single one."""
-
-    ONE = "> 1"
-    FP32 = "not fp32"
-
-
-@dataclass(frozen=True)
-class Need:
-    """`option` (with this value) needs one of `needs`: "--name" or "--name value".
-
-    `since` is the release that began to insist; without it the rule is older than all that lint knows.
-    """
-
-    option: str
-    needs: tuple[str, ...]
-    source: str
-    value: str | Above | None = None
-    why: str = ""
-    since: str = ""
-    severity: Severity = "error"
-
-
-@dataclass(frozen=True)
-class Clash:
-    """Two options that exclude each other: "--name", "--name value" or "--name > 1"."""
-
-    one: str
-    other: str
-    source: str
-    help: str | None = None
-    since: str = ""
-
+from ....compiler.target import Effect
+from ...constraints import Above, AtMost, Clash, Constraints, Ignored, Multiple, Need, OneOf
 
 _SHARDED = ("--use-distributed-optimizer", "--use-megatron-fsdp", "--use-torch-fsdp2")
 _FP8 = ("--fp8-format", "--fp8-hybrid", "--fp8-e4m3", "--fp8")
@@ -103,7 +66,7 @@ NEEDS = (
     Need("--save", ("--save-interval",), "arguments.py:1362"),
     Need(
         "--async-save", ("--use-persistent-ckpt-worker",), "arguments.py",
-        why="without it Megatron-LM saves synchronously", since="0.17", severity="info",
+        why="without it Megatron-LM saves synchronously", since="0.17", effect=Effect.WORSE,
     ),
     Need("--hybrid-context-parallel", ("--calculate-per-token-loss",), "arguments.py:1449"),
     Need("--hybrid-context-parallel", ("--dataloader-type single",), "arguments.py:1448"),
@@ -202,7 +165,7 @@ NEEDS = (
     *(
         Need(
             "--fp8-recipe", _FP8, "core/fp8_utils.py, get_fp8_context", recipe,
-            "without a format products stay in 16 bits", severity="warning",
+            "without a format products stay in 16 bits", effect=Effect.IGNORES,
         )
         for recipe in ("tensorwise", "blockwise", "mxfp8")
     ),
@@ -284,11 +247,44 @@ EXCLUDES = (
     Clash("--hybrid-context-parallel", "--use-megatron-fsdp", "arguments.py:1447"),
 )  # fmt: skip
 
-#: Options that each name the data of training.
-SOURCES = (
-    "--mock-data",
-    "--data-path",
-    "--train-data-path",
-    "--data-args-path",
-    "--per-split-data-args-path",
+#: The data of training has one source.
+SOURCES = OneOf(
+    (
+        "--mock-data",
+        "--data-path",
+        "--train-data-path",
+        "--data-args-path",
+        "--per-split-data-args-path",
+    ),
+    "data source",
+    "arguments.py:1679",
 )
+
+MULTIPLES = (
+    Multiple("--save-retain-interval", "--save-interval", "arguments.py:1366", since="0.14"),
+    Multiple("--log-memory-interval", "--log-interval", "arguments.py:1370", since="0.16"),
+)
+
+#: Accepted and ignored by the validators of 0.18.0, 0.19.2 and 0.20.
+IGNORED = (
+    Ignored("--rampup-batch-size", "0.18", "--step-batch-size-schedule", "global_vars.py"),
+    Ignored("--use-mcore-models", "0.8"),
+    Ignored("--use-dist-ckpt", "0.9"),
+    Ignored("--dist-ckpt-format", "0.9", "--ckpt-format"),
+    Ignored("--ckpt-fully-parallel-save", "0.9"),
+    Ignored("--disable-msc", "0.19"),
+    Ignored("--enable-cuda-graph", "0.17", "--cuda-graph-impl local"),
+    Ignored("--external-cuda-graph", "0.17", "--cuda-graph-impl transformer_engine"),
+)
+
+CONSTRAINTS: Constraints = {
+    "PAR132": (
+        AtMost("--seq-length", "--max-position-embeddings", "arguments.py:1354", raised=True),
+    ),
+    "PAR303": NEEDS,
+    "PAR312": (*EXCLUDES, SOURCES),
+    "PAR313": IGNORED,
+    "PAR316": (AtMost("--min-lr", "--lr", "arguments.py:1360"),),
+    "PAR317": (AtMost("--moe-router-topk", "--num-experts", "moe_utils.py, topk_routing"),),
+    "PAR331": MULTIPLES,
+}

@@ -2,20 +2,20 @@
 
 from typing import Any
 
-from ...compiler.rules.divisibility import (
+from ....compiler.rules.divisibility import (
     expert_width_over_etp,
     experts_over_ep,
     feed_forward_widths,
     heads_over_tp,
     widths_over_tp,
 )
-from ...compiler.target import Predicate
-from ...dsl.arrays import choose
-from ...dsl.job import Job
-from ..capability import BLACKWELL, capability
-from .options import options_of
-from .releases import from_release
-from .transformer_engine import SIDE_MULTIPLE
+from ....compiler.target import Predicate
+from ....dsl.arrays import choose
+from ....dsl.job import Job
+from ...capability import BLACKWELL, capability
+from ..options import options_of
+from ..releases import from_release
+from ..transformer_engine import SIDE_MULTIPLE
 
 #: Line numbers below are of this commit (megatron-core 0.20 pre-release); 0.19.2 has the same rules.
 COMMIT = "NVIDIA/Megatron-LM@d98e8a64"

@@ -1,0 +1,103 @@
+"""A complaint -> what keeps it from being certain; nothing where the run stops for sure.
+
+Certain is what a framework stops for, where the release is known or every release that has the job's options
+does so, and where every value that decides it is the run's own: no default that a caller may replace, and no
+fork that may count otherwise.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ..backends import BACKENDS
+from ..reading.facts import Fact, Setting
+from .facts.launched_job import LaunchedJob
+from .facts.release import Release, dated
+from .finding import At, Complaint
+
+#: What `Rule.stops` is, where no framework's release decides it: bash, SLURM, a parser of files, arithmetic.
+ITSELF = "itself"
+#: The same, where the job's own framework decides it.
+OWN = "own"
+#: Facts that are made of how many nodes and GPUs there are.
+_OF_WORLD = frozenset({"gpus", "dp", "dp_shard", "dp_replicate", "microbatches"})
+_WORLD = ("nodes", "gpus_per_node")
+
+
+def doubts(launch: LaunchedJob, stops: str, complaint: Complaint) -> tuple[str, ...]:
+    """Each as a clause. `stops` is the framework that stops, or `OWN` or `ITSELF`."""
+    framework = launch.framework if stops == OWN else stops
+    places = [complaint.at, *(each.at for each in complaint.related)]
+    return (
+        *_of_release(launch, framework, complaint.since),
+        *dict.fromkeys(doubt for at in places for doubt in _of_value(launch, at)),
+        *(f"the script ends before it: {stop.reason}" for stop in launch.config.stops[:1]),
+    )
+
+
+def _of_release(launch: LaunchedJob, framework: str | None, since: str) -> Iterator[str]:
+    if framework is None or dated(framework) is None:
+        return
+    release = launch.release(framework)
+    if release.release is not None:
+        return
+    title = release.title
+    if release.fork is not None:
+        yield f"the fork {release.fork} may check otherwise"
+    elif release.forks:
+        yield f"the job looks like one of a fork of {title}, {release.forks[0]}"
+    elif (own := _foreign(launch, framework, release)) is not None:
+        yield f"`{own}` is no option of {title}: a fork may check otherwise"
+    elif not release.possible:
+        yield f"no release of {title} has all of its options"
+    elif since and release.history.earlier(release.possible[0], since):
+        yield f"the release is not known, and {title} before {since} does not check it"
+
+
+def _foreign(launch: LaunchedJob, framework: str, release: Release) -> str | None:
+    """A setting that no release has, of a framework whose settings all stand in a table of its own."""
+    if framework not in BACKENDS or not (release.dated.forked or release.dated.scope == "toml"):
+        return None
+    names = (setting.name for setting in launch.all(release.dated.scope))
+    return next((name for name in names if release.spelt(name) not in release.history), None)
+
+
+def _of_value(launch: LaunchedJob, at: At) -> Iterator[str]:
+    if not isinstance(at, Fact | Setting):
+        return
+    of_world = isinstance(at, Fact) and at.name in _OF_WORLD
+    whole = [launch.facts[name] for name in _WORLD if name in launch.facts] if of_world else []
+    for place in (at, *whole):
+        variable = launch.defaulted(place)
+        if variable is not None:
+            yield f"it is the default of ${variable}"
+        elif _is_default(launch.config.texts.get(place.path, ""), place):
+            yield f"it is a default of {place.path}, which its caller may replace"
+
+
+def _is_default(text: str, place: Fact | Setting) -> bool:
+    """Whether a value of a Python program stands where a function or a parser has its defaults."""
+    if not place.path.endswith(".py"):
+        return False
+    return any(start <= (place.line, place.column) < end for start, end in _defaults(text))
+
+
+@lru_cache(maxsize=64)
+def _defaults(text: str) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
+    """Where the arguments of functions, and those of `add_argument` in a program, begin and end."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    stretches = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            stretches.append(((node.lineno, 1), (node.body[0].lineno, 1)))
+        elif isinstance(node, ast.Call) and _adds(node.func):
+            end = (node.end_lineno or node.lineno, (node.end_col_offset or 0) + 1)
+            stretches.append(((node.lineno, node.col_offset + 1), end))
+    return tuple(stretches)
+
+
+def _adds(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and function.attr == "add_argument"

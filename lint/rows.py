@@ -1,0 +1,45 @@
+"""Rows of a framework's constraints -> complaints about a launch that breaks them."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from ..backends import BACKENDS
+from ..backends.constraints import Broken, Constraint, broken
+from ..compiler.target import Effect
+from ..dsl.diagnostics import Severity
+from .facts.launched_job import LaunchedJob
+from .finding import Complaint, Related
+
+#: The first release that rows without `since` speak of.
+OLDEST = "0.4"
+#: Of what is not certain by the effect that it has.
+_SEVERITY: Mapping[Effect, Severity] = {
+    Effect.STOPS: "error",
+    Effect.IGNORES: "warning",
+    Effect.WORSE: "info",
+}
+
+
+def complaints(
+    code: str,
+    launch: LaunchedJob,
+    wanted: Callable[[Broken], bool] = lambda fault: True,
+) -> Iterator[Complaint]:
+    """What a launch breaks of the rows of a code of Megatron-LM, in each release that it may be for."""
+    rows = BACKENDS["megatron"].constraints[code]
+    for fault in broken(rows, launch.config, lambda row: _holds(row, launch)):
+        if wanted(fault):
+            related = tuple(Related(other.name, other) for other in fault.others)
+            yield Complaint(
+                fault.message,
+                fault.at,
+                related,
+                fault.help,
+                _SEVERITY[fault.row.effect],
+                effect=fault.row.effect,
+                since=fault.row.since,
+            )
+
+
+def _holds(row: Constraint, launch: LaunchedJob) -> bool:
+    """Whether a release that the job may be for has the row."""
+    return not launch.release("megatron").before(row.since or OLDEST)
