@@ -32,6 +32,7 @@ from ...finding import Complaint, Related, Skipped
 CODE = "PAR205"
 TITLE = "DeepSpeed's three batch keys do not multiply"
 SEVERITY = "error"
+STOPS = "deepspeed"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py:590-660; deepspeedai/DeepSpeed#6914; LIN-SHANG/InstructERC#16"
 TRAINING = True
 FILE = "ds_config.json"

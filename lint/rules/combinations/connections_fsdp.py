@@ -22,6 +22,7 @@ from .connections_missing import FSDP, NAME_OF_VARIABLE
 CODE = "PAR305"
 TITLE = "FSDP with CUDA_DEVICE_MAX_CONNECTIONS=1"
 SEVERITY = "error"
+STOPS = "megatron"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1049, :1144; "
     "verl-project/verl#6976"

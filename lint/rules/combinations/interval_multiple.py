@@ -27,6 +27,7 @@ from ...rows import complaints
 CODE = "PAR331"
 TITLE = "an interval that is no multiple of another"
 SEVERITY = "error"
+STOPS = "own"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1366, 1370; transformers 4.55.4 "
     "training_args.py:1666; zjunlp/DeepKE#394, RunxinXu/TSAR#13"

@@ -23,6 +23,7 @@ from ...finding import Complaint, Related
 CODE = "PAR314"
 TITLE = "a list of expert layers of the wrong length"
 SEVERITY = "error"
+STOPS = "megatron"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/models/gpt/gpt_layer_specs.py:653"
 
 

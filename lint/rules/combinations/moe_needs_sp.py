@@ -23,6 +23,7 @@ from ..options.option_value import lacks_values
 CODE = "PAR302"
 TITLE = "experts with tp above 1 and no sequence parallelism"
 SEVERITY = "error"
+STOPS = "megatron"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/core/transformer/moe/moe_layer.py:637; "
     "ROCm/Megatron-LM#85"

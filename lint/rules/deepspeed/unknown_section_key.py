@@ -32,6 +32,7 @@ from ...releases.history import History
 CODE = "PAR403"
 TITLE = "a key that DeepSpeed refuses"
 SEVERITY = "error"
+STOPS = "deepspeed"
 SOURCE = "DeepSpeed 0.19.8 runtime/config_utils.py (extra = forbid)"
 FILE = "ds_config.json"
 RELEASE_BOUND = True

@@ -28,6 +28,7 @@ from ..options.megatron_program import is_old
 CODE = "PAR401"
 TITLE = "ZeRO 2 or 3 with a pipeline"
 SEVERITY = "error"
+STOPS = "deepspeed"
 SOURCE = (
     "DeepSpeed 0.19.8 runtime/pipe/engine.py:77; deepspeedai/DeepSpeed#568, #823; "
     "EleutherAI/gpt-neox#1251"

@@ -19,6 +19,7 @@ from ...finding import Complaint, Related
 CODE = "PAR135"
 TITLE = "the heads do not divide the hidden size"
 SEVERITY = "error"
+STOPS = "own"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1332; mosaicml/llm-foundry@0.22 "
     "llmfoundry/models/mpt/configuration_mpt.py"

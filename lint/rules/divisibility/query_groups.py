@@ -23,6 +23,7 @@ from ...finding import Complaint, Related
 CODE = "PAR136"
 TITLE = "query groups are ignored or do not divide the heads"
 SEVERITY = "error"
+STOPS = "own"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py (num_query_groups is read "
     "only with group_query_attention)"

@@ -23,6 +23,7 @@ from ...finding import Complaint, Related
 CODE = "PAR114"
 TITLE = "the padded vocabulary is not a multiple of tp"
 SEVERITY = "error"
+STOPS = "megatron"
 SOURCE = "NVIDIA-NeMo/Megatron-Bridge#1331"
 
 

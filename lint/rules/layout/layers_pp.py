@@ -22,6 +22,7 @@ from ...finding import Complaint, Related, Skipped
 CODE = "PAR121"
 TITLE = "pp does not divide the layers"
 SEVERITY = "error"
+STOPS = "megatron"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:997; NVIDIA/Megatron-LM#823"
 
 

@@ -24,6 +24,7 @@ from .layers_pp import COUNTED, OTHERWISE
 CODE = "PAR122"
 TITLE = "virtual stages do not divide the layers of a stage"
 SEVERITY = "error"
+STOPS = "megatron"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:972, "
     "transformer_config.py:2410; NVIDIA/Megatron-LM#468"

@@ -23,6 +23,7 @@ from ...finding import Complaint, Related
 CODE = "PAR125"
 TITLE = "a pipeline layout string that does not place the layers"
 SEVERITY = "error"
+STOPS = "megatron"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 "
     "megatron/core/transformer/pipeline_parallel_layer_layout.py:88-135, arguments.py:945"

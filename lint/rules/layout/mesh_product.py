@@ -35,6 +35,7 @@ from ...finding import Complaint, Place, Related, Skipped
 CODE = "PAR103"
 TITLE = "degrees do not multiply to the GPUs"
 SEVERITY = "error"
+STOPS = "own"
 SOURCE = "torchtitan 0.2.2 distributed/parallel_dims.py:46, :54"
 
 

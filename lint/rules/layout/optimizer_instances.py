@@ -24,6 +24,7 @@ from ...finding import Complaint, Related
 CODE = "PAR107"
 TITLE = "the optimizer's instances do not divide the replicas"
 SEVERITY = "error"
+STOPS = "megatron"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/parallel_state.py:922, :1448; NVIDIA/Megatron-LM#4342"
 SINCE = "2026-12"
 TRAINING = True

@@ -36,6 +36,7 @@ from ...finding import Complaint, Related
 CODE = "PAR367"
 TITLE = "torchtitan's stages are no multiple of pp"
 SEVERITY = "error"
+STOPS = "own"
 SOURCE = "torchtitan 0.2.2 distributed/pipeline_parallel.py:87, :98, :106"
 FILE = "train.toml"
 

@@ -24,6 +24,7 @@ from .layers_vpp import COUNT, PER_STAGE
 CODE = "PAR123"
 TITLE = "virtual stages without a pipeline"
 SEVERITY = "error"
+STOPS = "megatron"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1002"
 
 

@@ -33,6 +33,7 @@ from .slips import distance
 CODE = "PAR373"
 TITLE = "an option with a value that Megatron-LM does not take"
 SEVERITY = "error"
+STOPS = "megatron"
 SOURCE = "NVIDIA/Megatron-LM, megatron/training/arguments.py of each release (lint/releases)"
 RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "megatron=0.19")
@@ -86,7 +87,7 @@ def _check(launch: LaunchedJob, setting: Setting, forms: Forms) -> Iterator[Comp
     faults = [_fault(launch, setting, option) for option in forms]
     fault = faults[-1]
     if fault is not None and None not in faults:
-        severity = release.severity("warning" if fault.everywhere else "info")
+        severity = release.severity("error" if fault.everywhere else "info")
         yield Complaint(fault.message, setting, help=fault.help, severity=severity)
 
 

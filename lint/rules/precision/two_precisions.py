@@ -28,6 +28,7 @@ from ...finding import Complaint, Related
 CODE = "PAR501"
 TITLE = "fp16 and bf16 are both on"
 SEVERITY = "error"
+STOPS = "own"
 SOURCE = (
     "DeepSpeed 0.19.8 runtime/config.py:511; transformers 4.55.4 training_args.py; "
     "hiyouga/LlamaFactory#10273"

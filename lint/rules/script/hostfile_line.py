@@ -31,6 +31,7 @@ from ...finding import Complaint, Related
 CODE = "PAR812"
 TITLE = "a hostfile that the deepspeed launcher cannot read"
 SEVERITY = "error"
+STOPS = "itself"
 SOURCE = "DeepSpeed 0.19.8 launcher/runner.py, _parse_hostfile; deepspeedai/DeepSpeed#3669"
 SINCE = "2026-12"
 

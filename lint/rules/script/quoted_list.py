@@ -30,6 +30,7 @@ from ...finding import Complaint, Related
 CODE = "PAR811"
 TITLE = "all names of the nodes in one element of an array"
 SEVERITY = "error"
+STOPS = "itself"
 SOURCE = "bash(1), Arrays and Word Splitting; verl-project/verl#548"
 SINCE = "2026-12"
 FILE = "job.sbatch"

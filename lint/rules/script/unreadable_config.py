@@ -25,6 +25,7 @@ from ...finding import Complaint, Place
 CODE = "PAR807"
 TITLE = "a config that cannot be parsed"
 SEVERITY = "error"
+STOPS = "itself"
 SOURCE = (
     "DeepSpeed 0.19.8 runtime/config_utils.py (hjson); torchtitan 0.2.2 config/manager.py (tomllib)"
 )

@@ -28,6 +28,7 @@ from ...finding import Complaint
 CODE = "PAR660"
 TITLE = "a directive that sbatch does not know or cannot read"
 SEVERITY = "warning"
+STOPS = "itself"
 SOURCE = "sbatch(1); measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
