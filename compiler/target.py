@@ -41,7 +41,8 @@ class Predicate:
     `source` names the framework's file or message. `stricter` is the reason why parc refuses layouts that the
     framework starts; empty where there are none. `cure` is what to change in the job where this rule alone
     keeps the model from fitting into memory. `effect` is what the framework does with such a layout, and
-    `since` the first release that does; empty where all do.
+    `since` the first release that does; empty where all do. `easiest` is the value of a variable for which
+    the rule holds where it holds for any.
     """
 
     code: str
@@ -55,6 +56,7 @@ class Predicate:
     cure: str = ""
     effect: Effect = Effect.STOPS
     since: str = ""
+    easiest: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ fork that may count otherwise.
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ..backends import BACKENDS
+from ..dsl.diagnostics import Severity
 from ..reading.facts import Fact, Setting
 from .facts.launched_job import LaunchedJob
 from .facts.release import Release, dated
@@ -20,19 +22,33 @@ ITSELF = "itself"
 #: The same, where the job's own framework decides it.
 OWN = "own"
 #: Facts that are made of how many nodes and GPUs there are.
-_OF_WORLD = frozenset({"gpus", "dp", "dp_shard", "dp_replicate", "microbatches"})
 _WORLD = ("nodes", "gpus_per_node")
+_OF_WORLD = frozenset({"gpus", "dp", "dp_shard", "dp_replicate", "microbatches"})
+#: What the number of GPUs divides: a job that breaks such a rule on one node breaks it on several.
+_DIVIDED = _OF_WORLD - {"gpus"}
 
 
-def doubts(launch: LaunchedJob, stops: str, complaint: Complaint) -> tuple[str, ...]:
-    """Each as a clause. `stops` is the framework that stops, or `OWN` or `ITSELF`."""
+@dataclass(frozen=True)
+class Doubt:
+    """What keeps a complaint from being certain, as a clause, and the highest level that is left."""
+
+    text: str
+    level: Severity = "warning"
+
+
+def doubts(launch: LaunchedJob, stops: str, complaint: Complaint) -> tuple[Doubt, ...]:
+    """The strongest first. `stops` is the framework that stops, or `OWN` or `ITSELF`."""
     framework = launch.framework if stops == OWN else stops
     places = [complaint.at, *(each.at for each in complaint.related)]
-    return (
-        *_of_release(launch, framework, complaint.since),
-        *dict.fromkeys(doubt for at in places for doubt in _of_value(launch, at)),
-        *(f"the script ends before it: {stop.reason}" for stop in launch.config.stops[:1]),
-    )
+    doubted = [
+        *(doubt for at in places for doubt in _of_value(launch, at)),
+        *map(Doubt, _of_release(launch, framework, complaint.since)),
+        *(
+            Doubt(f"a guard ends the script before it: {stop.reason}")
+            for stop in launch.config.stops
+        ),
+    ]
+    return tuple(sorted(dict.fromkeys(doubted), key=lambda doubt: doubt.level != "info"))
 
 
 def _of_release(launch: LaunchedJob, framework: str | None, since: str) -> Iterator[str]:
@@ -62,17 +78,24 @@ def _foreign(launch: LaunchedJob, framework: str, release: Release) -> str | Non
     return next((name for name in names if release.spelt(name) not in release.history), None)
 
 
-def _of_value(launch: LaunchedJob, at: At) -> Iterator[str]:
+def _of_value(launch: LaunchedJob, at: At) -> Iterator[Doubt]:
+    """A value that is a default of a script or of a library, which its caller may replace."""
     if not isinstance(at, Fact | Setting):
         return
-    of_world = isinstance(at, Fact) and at.name in _OF_WORLD
-    whole = [launch.facts[name] for name in _WORLD if name in launch.facts] if of_world else []
-    for place in (at, *whole):
+    for place in (at, *_made_of(launch, at)):
         variable = launch.defaulted(place)
         if variable is not None:
-            yield f"it is the default of ${variable}"
+            yield Doubt(f"${variable} has its default")
         elif _is_default(launch.config.texts.get(place.path, ""), place):
-            yield f"it is a default of {place.path}, which its caller may replace"
+            yield Doubt("the value is a default, which a caller may replace", "info")
+
+
+def _made_of(launch: LaunchedJob, at: Fact | Setting) -> list[Fact]:
+    """The facts that one was worked out from."""
+    if not isinstance(at, Fact) or at.name not in _OF_WORLD:
+        return []
+    one_node = at.name in _DIVIDED and launch.number("nodes") == 1
+    return [launch.facts[name] for name in _WORLD[one_node:] if name in launch.facts]
 
 
 def _is_default(text: str, place: Fact | Setting) -> bool:

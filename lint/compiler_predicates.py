@@ -64,14 +64,17 @@ def enforced(
     The help is the cure, or, where there is none, the legal values of the variable `vary`.
     """
     for predicate in predicates_of(code, judged_by(code, launch)):
-        known = Known(launch)
+        known, easiest = Known(launch), Known(launch)
         try:
             columns = _columns(predicate, known, adjust)
             if _holds(predicate, known, columns):
                 continue
             message = predicate.message(known, **columns)
         except Missing as missing:
-            if missing.unknown:
+            whatever = _for_any(predicate, easiest, missing.name, adjust)
+            if whatever is not None:
+                yield whatever
+            elif missing.unknown:
                 yield Skipped(frozenset({missing.name}))
             continue
         except (ArithmeticError, ValueError):
@@ -83,6 +86,24 @@ def enforced(
             effect=predicate.effect,
             since=predicate.since,
         )
+
+
+def _for_any(predicate: Predicate, known: Known, missing: str, adjust: Adjust) -> Complaint | None:
+    """The complaint of a job that breaks a rule for every value of what is not known."""
+    if missing not in predicate.easiest:
+        return None
+    value = predicate.easiest[missing]
+    try:
+        columns = {
+            name: value if name == missing else _column(known, name, adjust)
+            for name in predicate.of
+        }
+        if _holds(predicate, known, columns):
+            return None
+        message = f"{predicate.message(known, **columns)}, and of no larger {missing} either"
+    except (Missing, ArithmeticError, ValueError):
+        return None
+    return Complaint(message, *places(known), effect=predicate.effect, since=predicate.since)
 
 
 def on_assumed_nodes(
@@ -107,11 +128,12 @@ def on_assumed_nodes(
 
 
 def _columns(predicate: Predicate, known: Known, adjust: Adjust) -> dict[str, int]:
-    columns = {}
-    for name in predicate.of:
-        value = adjust(known.launch, name)
-        columns[name] = known.column(name) if value is None else value
-    return columns
+    return {name: _column(known, name, adjust) for name in predicate.of}
+
+
+def _column(known: Known, name: str, adjust: Adjust) -> int:
+    value = adjust(known.launch, name)
+    return known.column(name) if value is None else value
 
 
 def _holds(predicate: Predicate, known: Known, columns: Mapping[str, Any]) -> bool:

@@ -235,10 +235,10 @@ def _default(
     """
     severity = complaint.severity or rule.severity
     if severity == "error" and _stops(rule, complaint):
-        missing = next(iter(doubts(launch, rule.stops or OWN, complaint)), "")
-        if not missing or options.own_levels or launch.generated:
+        missing = next(iter(doubts(launch, rule.stops or OWN, complaint)), None)
+        if missing is None or options.own_levels or launch.generated:
             return severity, ""
-        return capped(rule, "warning", complaint.case), missing
+        return capped(rule, missing.level, complaint.case), missing.text
     if options.own_levels or launch.generated or (rule.release_bound and _known(launch)):
         return severity, ""
     return capped(rule, severity, complaint.case), ""

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from ..backends import BACKENDS
-from ..backends.constraints import Broken, Constraint, broken
+from ..backends.constraints import Broken, Constraint, Need, broken
 from ..compiler.target import Effect
 from ..dsl.diagnostics import Severity
 from .facts.launched_job import LaunchedJob
 from .finding import Complaint, Related
 
-#: The first release that rows without `since` speak of.
+#: The first release that needs without `since` speak of: options of before are other programs'.
 OLDEST = "0.4"
 #: Of what is not certain by the effect that it has.
 _SEVERITY: Mapping[Effect, Severity] = {
@@ -42,4 +42,5 @@ def complaints(
 
 def _holds(row: Constraint, launch: LaunchedJob) -> bool:
     """Whether a release that the job may be for has the row."""
-    return not launch.release("megatron").before(row.since or OLDEST)
+    first = row.since or (OLDEST if isinstance(row, Need) else "")
+    return not first or not launch.release("megatron").before(first)

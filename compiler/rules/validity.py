@@ -62,6 +62,7 @@ BATCH = Predicate(
         f"micro-batch {micro_batch} * dp {dp} = {micro_batch * dp}"
     ),
     "Megatron-LM num_microbatches_calculator.py; DeepSpeed runtime/config.py; torchtitan train.py",
+    easiest={"dp": 1},
 )  # fmt: skip
 SEQUENCE = Predicate(
     "PAR131", "seq-split", "the sequence does not divide into its parts",

@@ -153,6 +153,12 @@ NEEDS = (
         )
         for scope in ("layer", "block")
     ),
+    *(
+        Need("--use-torch-fsdp2", (other,), "arguments.py:1039-1044")
+        for other in (
+            "--no-gradient-accumulation-fusion", "--untie-embeddings-and-output-weights",
+        )
+    ),
     Need("--load-main-params-from-ckpt", ("--no-load-optim",), "arguments.py:1812", since="0.14"),
     Need("--logits-save-dir", ("--logits-save-top-k",), "arguments.py:1826", since="0.19"),
     Need("--replication", ("--replication-jump",), "arguments.py:1897", since="0.12"),
@@ -212,6 +218,10 @@ EXCLUDES = (
     Clash("--use-torch-fsdp2", "--expert-model-parallel-size > 1", "arguments.py:1035"),
     Clash("--use-torch-fsdp2", "--use-distributed-optimizer", "arguments.py:1037"),
     Clash("--use-torch-fsdp2", "--fp16", "arguments.py:1045"),
+    *(
+        Clash("--use-torch-fsdp2", f"--ckpt-format {form}", "arguments.py:1041")
+        for form in ("torch", "zarr", "fsdp_dtensor")
+    ),
     Clash("--use-megatron-fsdp", "--use-torch-fsdp2", "arguments.py:1144"),
     Clash(
         "--cpu-offloading-num-layers", "--pipeline-model-parallel-size > 1", "transformer_config.py:1890"

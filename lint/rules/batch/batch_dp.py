@@ -20,6 +20,7 @@ from ...finding import Complaint, Related, Skipped
 CODE = "PAR201"
 TITLE = "micro_batch * dp does not divide the global batch"
 SEVERITY = "error"
+STOPS = "itself"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/core/num_microbatches_calculator.py:381; torchtitan "
     "0.2.2 train.py:206; mosaicml/llm-foundry@0.22 llmfoundry/utils/config_utils.py:437"

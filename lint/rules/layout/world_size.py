@@ -23,6 +23,7 @@ from ...finding import Complaint, Skipped
 CODE = "PAR101"
 TITLE = "tp * pp * cp does not divide the GPUs"
 SEVERITY = "error"
+STOPS = "itself"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:432"
 
 
