@@ -236,9 +236,10 @@ def _default(
     severity = complaint.severity or rule.severity
     if severity == "error" and _stops(rule, complaint):
         missing = next(iter(doubts(launch, rule.stops or OWN, complaint)), None)
-        if missing is None or options.own_levels or launch.generated:
+        if missing is None or launch.generated:
             return severity, ""
-        return capped(rule, missing.level, complaint.case), missing.text
+        level = missing.level
+        return level if options.own_levels else capped(rule, level, complaint.case), missing.text
     if options.own_levels or launch.generated or (rule.release_bound and _known(launch)):
         return severity, ""
     return capped(rule, severity, complaint.case), ""

@@ -38,12 +38,14 @@ def summary(capsys: Captured, *options: str) -> str:
     "options, code, unknown, known",
     [
         (("--optimizer", "rmsprop"), "PAR373", "info", "error"),
-        (("--optimizer", "adamm"), "PAR373", "warning", "error"),
-        (("--seed", "many"), "PAR373", "warning", "error"),
+        (("--optimizer", "adamm"), "PAR373", "error", "error"),
+        (("--seed", "many"), "PAR373", "error", "error"),
         (("--tensor-model-parallel-sise", "1"), "PAR372", "warning", "error"),
         (("--our-very-own-option", "1"), "PAR372", None, "error"),
         (("--use-custom-fsdp",), "PAR371", "info", "error"),
-        (("--optimizer-cpu-offload",), "PAR303", "warning", "error"),
+        (("--optimizer-cpu-offload",), "PAR303", "error", "error"),
+        (("--sharp-enabled-group", "dp"), "PAR303", "error", "error"),
+        (("--recompute-granularity", "full"), "PAR303", "warning", "error"),
     ],
 )
 def test_a_named_release_makes_it_an_error(
@@ -93,7 +95,7 @@ def test_a_script_pins_its_release(capsys: Captured) -> None:
 def test_a_fork_is_named_by_its_options(capsys: Captured) -> None:
     script("--optimizer", "ademamix", "--xielu", "--tp-comm-overlap")
     assert "PAR373" not in levels(capsys)
-    assert levels(capsys)["PAR303"] == "info"
+    assert levels(capsys)["PAR303"] == "warning"
     assert "taken for a fork of Megatron-LM such as swiss-ai by --optimizer, --xielu" in summary(
         capsys
     )
