@@ -91,7 +91,7 @@ def job_of(row: Row, target: str) -> Job:
 
 def advice(row: Row) -> Advice:
     """The guide's layout on the framework whose words it uses, parc's on the faster one."""
-    sharded = "FSDP" in row.notes
+    sharded = row.zero_stage == 3
     target = "torchtitan" if sharded else "megatron"
     job = job_of(row, target)
     layout = {name: getattr(row, name) or 1 for name in DEGREES} | ({"zero": 3} if sharded else {})

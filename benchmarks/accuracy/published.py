@@ -149,7 +149,7 @@ def effort(case: Case, priced: Estimate) -> int:
 def choices() -> Iterator[Choice]:
     """Every published layout beside parc's."""
     for row in guide.recommended():
-        target = "torchtitan" if sharded(row) else "megatron"
+        target = "torchtitan" if row.zero_stage == 3 else "megatron"
         yield choice(row, Case(guide.job_of(row, target), BACKENDS[target].target))
     for row in published():
         yield replace(choice(row, case_of(row)), measured=measured_mfu(row))
@@ -236,14 +236,7 @@ def stated(row: Row) -> dict[str, int]:
     if row.recompute and not row.attention.startswith("unfused"):
         given["recompute"] = RECOMPUTE[row.recompute]
         given["recompute_layers"] = row.recompute_layers
-    if sharded(row):
-        given["zero"] = 3
     return found | {name: value for name, value in given.items() if value is not None}
-
-
-def sharded(row: Row) -> bool:
-    """Whether a guide's row recommends ZeRO 3."""
-    return row.source.startswith(accuracy.ADVISERS) and "FSDP" in row.notes
 
 
 def why(each: Choice) -> str:

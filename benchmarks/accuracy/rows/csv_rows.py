@@ -98,6 +98,9 @@ class Row:
     ep_overlap: int | None
     moment_dtype: str
     fused_ce: str
+    recipe_graph: str
+    offload_layers: int | None
+    position: str
 
     @property
     def timed(self) -> bool:
@@ -144,7 +147,7 @@ READ: Mapping[str, Callable[[str, str], Any]] = {
 #: Columns of which a word may be written in capitals.
 WORDS = {"recompute", "precision", "attention", "flops_convention", "framework", "gpu_part",
          "attention_kernel", "norm_kernel", "grad_dtype", "fp8_recipe", "optimizer", "cluster", "mem_counts",
-         "mem_unit", "dispatcher", "moment_dtype", "fused_ce"}  # fmt: skip
+         "mem_unit", "dispatcher", "moment_dtype", "fused_ce", "recipe_graph", "position"}  # fmt: skip
 #: Columns without which a file is no table of measured runs; others may be missing and count as open.
 NEEDED = ("source", "model", "gpu", "gpus", "tp", "pp", "seq_len", "gbs")
 

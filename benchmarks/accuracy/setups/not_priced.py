@@ -25,11 +25,7 @@ def _uneven(setup: Setup) -> bool:
 
 
 def _alibi(setup: Setup) -> bool:
-    return setup.row.model.startswith(("MPT", "BLOOM"))
-
-
-def _windowed(setup: Setup) -> bool:
-    return setup.row.model.startswith("GPT-OSS") and setup.case.model.window is None
+    return setup.row.position == "alibi"
 
 
 def _layers(setup: Setup) -> bool:
@@ -52,7 +48,6 @@ LIMITS = (
     Limit("tp > 1, sequence parallelism not stated; priced with it", _tensor),
     Limit("layers do not fill the stages evenly; placed as the framework does", _uneven),
     Limit("ALiBi positions; priced without positions", _alibi),
-    Limit("attention that alternates with a window; priced without", _windowed),
     Limit("a share of the layers recomputed; priced as so many of each stage's first", _layers),
     Limit("token dropping; priced with balanced routing", _dropping),
     Limit("micro-batches that do not divide the batch; priced as rounded up", _ragged),

@@ -82,7 +82,7 @@ def _estimate(setup: Setup, layout: Mapping[str, int]) -> Estimate:
 
 
 def _prediction(setup: Setup, layout: Mapping[str, int], estimate: Estimate) -> Prediction:
-    share = offloaded_share(setup.row, setup.stack)
+    share = offloaded_share(setup.row)
     needed = estimate.memory_bytes - int(share * estimate.fullest.memory["activations"])
     return Prediction(
         seconds=estimate.step_seconds * setup.share,

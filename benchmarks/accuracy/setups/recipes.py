@@ -17,44 +17,25 @@ FUSED_EXPERTS: Traits = (("expert_exchange", True), ("fused_experts", True))
 #: Capacity is fixed: the host counts no tokens, and all experts' products have one shape.
 FIXED_CAPACITY: Traits = (("expert_host_seconds", 0.76e-3),)
 RACKS = ("GB200", "GB300")
-#: Layers of 80 whose activations wait in host memory in the recipes of Llama 3 70B under Megatron-FSDP
-#: (cpu_offloading_num_layers in llama3_workload_base_configs.py of v0.2.0 to v0.5.0), by GPU and precision.
-OFFLOADED = {
-    ("GB300", "bf16"): 30,
-    ("GB300", "fp8"): 20,
-    ("GB200", "bf16"): 20,
-    ("GB200", "fp8"): 40,
-}
+#: `cuda_graph_impl` of recipes whose whole step is one graph.
+WHOLE_STEP = "full_iteration"
 
 
 def recipe_of(row: Row, stack: Stack) -> Traits:
     """scripts/performance/configs/*/*_workload_base_configs.py by the tag of each container: on racks of
-    GB200 and GB300 HybridEP since the first (v0.2.0), on single nodes since 26.02 (v0.3.0); on racks MXFP8
-    runs the whole step as one graph since 26.06 (v0.5.0: cuda_graph_impl full_iteration), but for Kimi; Qwen3
-    30B on B300 too. GPT-OSS in bf16 leaves moe_flex_dispatcher_backend unset but for B200 and B300 in 26.04.
+    GB200 and GB300 HybridEP since the first (v0.2.0), on single nodes since 26.02 (v0.3.0). Where the column
+    `recipe_graph` has the whole step as one graph (MXFP8 since 26.06, v0.5.0), experts' products are fused
+    too. A recipe that leaves moe_flex_dispatcher_backend unset has `alltoall` in the column `dispatcher`.
     """
     if stack.framework != "megatron-bridge":
         return FIXED_CAPACITY if row.token_drop else ()
     if row.token_drop:
         return (*(FLEX if row.gpu == "GB200" else ()), *FIXED_CAPACITY)
-    if _graphed(row):
+    if row.recipe_graph == WHOLE_STEP:
         return (*FLEX, *FUSED_EXPERTS, *(() if row.cuda_graph == 0 else GRAPHED))
-    if row.precision == "bf16" and row.model.startswith("GPT-OSS"):
-        return ()
     return FLEX if row.gpu in RACKS or month_of(row.framework_version) >= "2026" else ()
 
 
-def _graphed(row: Row) -> bool:
-    if month_of(row.framework_version) < "2026-06" or row.precision != "mxfp8":
-        return False
-    if row.gpu in RACKS:
-        return not row.model.startswith("Kimi")
-    return row.gpu == "B300" and row.model.startswith("Qwen3-30B")
-
-
-def offloaded_share(row: Row, stack: Stack) -> float:
+def offloaded_share(row: Row) -> float:
     """Share of a run's activations that waits in host memory for the backward pass."""
-    sharded = stack.framework == "megatron-bridge" and row.zero_stage == 3
-    if not (sharded and row.layers and row.model == "Llama-3-70B"):
-        return 0.0
-    return OFFLOADED.get((row.gpu, row.precision), 0) / row.layers
+    return (row.offload_layers or 0) / row.layers if row.layers else 0.0
