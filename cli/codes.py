@@ -38,7 +38,6 @@ NO_PRICE = "PAR179"
 NO_STAGE = "PAR186"
 TRACE_LONG = "PAR189"
 LEFT_OVER = "PAR083"
-OTHER_SCRIPT = "PAR188"
 SLOW_TARGET = "PAR710"
 NOT_RESUMED = "PAR158"
 NO_RUN = "PAR159"
@@ -95,7 +94,6 @@ CODES: dict[str, tuple[str, str]] = {
     POINT_KILLED: ("sweep-killed", "what solved a point of a sweep was killed, again and again"),
     NO_PRICE: ("sweep-price", "a cost is to be weighed, and no price is given"),
     LEFT_OVER: ("left-over", "what a killed run has left, or somebody has called like it"),
-    OTHER_SCRIPT: ("other-script", "a page of plans carries a script that cannot be checked here"),
     TRACE_LONG: ("trace-long", "a trace would have more events than viewers show well"),
     NOT_RESUMED: ("not-resumed", "a new layout does not resume the checkpoints of the one before"),
     NO_RUN: ("no-run", "files or a folder are of no run whose checkpoints parc knows"),

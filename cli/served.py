@@ -155,6 +155,7 @@ def _format(name: str, request: dict[str, object]) -> JsonObject:
 def _plan(name: str, request: dict[str, object]) -> JsonObject:
     """What `parc plan` prints, and the report."""
     from parc.lsp.document import Document
+    from parc.report.html import report_html
     from parc.serve.editing import complaints_json
 
     from .printing.plan_json import planned_json
@@ -170,18 +171,8 @@ def _plan(name: str, request: dict[str, object]) -> JsonObject:
         "complaints": complaints,
         "plans": plans,
         "text": plans_text(planned).plain,
-        **_report(planned),
+        "report": report_html(planned),
     }
-
-
-def _report(planned: Planned) -> JsonObject:
-    """The report, or why there is none."""
-    from parc.report.html import report_html
-
-    try:
-        return {"report": report_html(planned), "missing": None}
-    except JobError as error:
-        return {"report": None, "missing": [str(each.help) for each in error.diagnostics]}
 
 
 def _compare(name: str, request: dict[str, object]) -> JsonObject:

@@ -52,6 +52,8 @@ MOVED = {"PAR103": "PAR105", "PAR121": "PAR126", "PAR124": "PAR127"}
 #: Retired code -> its replacement, "" for none.
 RETIRED = {
     "PAR097": "PAR089",
+    "PAR188": "",
+    "PAR190": "",
     "PAR311": "PAR303",
     "PAR350": "PAR320",
     "PAR354": "PAR322",

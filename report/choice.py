@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from parc.compiler.plan import Plan
 from parc.dsl.open_settings import words_of
-from parc.printing import choice_text, fewer_text, settings_text
+from parc.printing import advice_text, choice_text, fewer_text, settings_text
 from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk
 from parc.printing.words.paragraphs import BELOW
+from parc.ranking import objectives
 
 GIB = 2**30
 
@@ -23,6 +24,20 @@ def choice(plan: Plan) -> str:
     if not plan.settings:
         return why
     return f"Of the settings that the job leaves open: {words_of(plan.settings)}. {why}"
+
+
+def fastest(plan: Plan, least_seconds: float) -> str:
+    """Why the chosen layout is not the one whose step takes `least_seconds`, the fewest of the landscape."""
+    ahead = plan.estimate.step_seconds / least_seconds - 1
+    if ahead < advice_text.EQUAL:
+        return "The chosen layout is the fastest of them."
+    first = f"The fastest is predicted {ahead:.1%} faster than the chosen one.".replace("%", " %")
+    if choice_text.fastest(plan) == "best":
+        direction, quantity = objectives(plan.job)[0]
+        return f"{first} The goal is to {direction} {quantity}, not the time of a step."
+    simulated = plan.simulated is not None and plan.simulated.instead is not None
+    told = plan.best is not None or plan.measured is not None or simulated
+    return f"{first} {_sentence(choice_text.choice(plan))}" if told else first
 
 
 def fewer(plan: Plan) -> str:

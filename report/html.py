@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -14,14 +13,12 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from .page import page_values
-from .plotting import plotly_packed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from parc.api import Planned
 
-_BASE64 = re.compile("[A-Za-z0-9+/=]*")
 #: Begins every report that parc writes.
 OURS = "<!doctype html>\n<!-- written by parc report -->\n"
 
@@ -30,38 +27,28 @@ def report_html(planned: Planned, *, timed: bool = True) -> str:
     """The report of a job of which at least one target has a plan, as one self-contained HTML text.
 
     `timed`: with the seconds that each proof took, which differ from run to run; without them the same plans
-    give the same text. Raises `JobError` where plotly is not installed.
+    give the same text.
     """
-    script = plotly_packed()
     values = page_values(planned, timed)
-    style, program = _text("report.css"), _text("report.js")
+    program = _text("report.js")
     return OURS + _environment().get_template("report.html.j2").render(
         **{**values, "data": Markup(_embedded(values["data"]))},
-        style=Markup(style),
+        style=Markup(f"{colours()}{_text('report.css')}"),
         program=Markup(program),
-        plotly=Markup(script.packed),
-        policy=_policy(program, script.text),
+        policy=_policy(program),
     )
 
 
-def plotly_of(page: str, ours: str) -> str | None:
-    """The packed script of plotly in a page that is ours in all else; None where it is not."""
-    script = plotly_packed()
-    head, digest, rest = ours.partition(_digest(script.text))
-    middle, packed, tail = rest.partition(script.packed)
-    theirs = page[len(head) : len(head) + len(digest)]
-    found = page[len(head) + len(digest) + len(middle) : len(page) - len(tail)]
-    if page != f"{head}{theirs}{middle}{found}{tail}" or not _BASE64.fullmatch(theirs + found):
-        return None
-    return found
+def colours() -> str:
+    """The style sheet of the colours that the report and the page of `parc serve` share."""
+    return _text("colours.css")
 
 
-def _policy(program: str, plotly: str) -> str:
-    """The content security policy: the page's two scripts by their digests, and nothing from anywhere."""
-    allowed = " ".join(f"'sha256-{_digest(text)}'" for text in (program, plotly))
+def _policy(program: str) -> str:
+    """The content security policy: the page's script by its digest, and nothing from anywhere."""
     return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{_digest(program)}'; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'"
     )
 
 

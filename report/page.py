@@ -11,26 +11,26 @@ from parc.compiler.plan import Estimate, Plan
 from parc.compiler.risk import band
 from parc.dsl.job import Job
 from parc.printing.advice_text import TELL, advice, local_command
-from parc.printing.plan_json import planned_json
+from parc.printing.plan_json import planned_json, rounded
 from parc.printing.words.layouts import layout_parts, layout_text
 from parc.printing.words.numbers import (
     counted,
     duration,
-    mfu,
     peak_of,
     risk,
     seconds,
     short,
     span,
-    stored,
 )
 
-from .choice import binding, choice, doubt, faster, fewer, proof, runners_up
-from .figures.common import GIB, Json
+from .answers import answers, command, kept
+from .choice import binding, choice, doubt, faster, fastest, fewer, proof, runners_up
+from .figures.common import GIB, Plot
 from .figures.gpus import gpus
-from .figures.grid import grid
+from .figures.grid import Grid, grid
 from .figures.landscape import landscape as landscape_figure
-from .figures.memory import memory
+from .figures.layout_words import layout_of
+from .figures.memory import memory, terms_of
 from .figures.step import step
 from .figures.targets import targets
 from .figures.timeline import horizon, shown_microbatches, timeline
@@ -43,19 +43,24 @@ if TYPE_CHECKING:
 
 
 def page_values(planned: Planned, timed: bool) -> dict[str, Any]:
-    """What the template shows, and as `data` what its script draws."""
+    """What the template shows, and as `data` what its script says of a place in a chart."""
     parts = [_part(planned, plan, number, timed) for number, plan in enumerate(planned.plans)]
-    figures = {name: figure for part in parts for name, figure in part.pop("figures").items()}
-    if len(parts) > 1:
-        figures["targets"] = targets(planned.plans)
     said = planned_json(planned)
-    data: Mapping[str, object] = {"planned": said, "figures": figures}
+    data: Mapping[str, object] = {
+        "planned": said,
+        "figures": {
+            f"{name}-{part['number']}": rounded(chart.hover)
+            for part in parts
+            for name, chart in part["charts"].items()
+            if chart.hover
+        },
+    }
     return {
         "name": planned.job.name,
         "title": title(planned.job, planned.plans[0]),
         "parts": parts,
         "several": len(parts) > 1,
-        "counts": len({plan.layout.gpus for plan in planned.plans}) > 1,
+        "targets": targets(planned.plans),
         "goal": goal(planned.job),
         "refused": [(target, each.code, each.message) for target, each in planned.complaints],
         "lines": job_lines(planned.job, planned.plans),
@@ -85,14 +90,13 @@ def title(job: Job, plan: Plan) -> list[str]:
 
 
 def _part(planned: Planned, plan: Plan, number: int, timed: bool) -> dict[str, Any]:
-    """A target's part of the page; its figures are named for its number."""
+    """A target's part of the page."""
     estimate = plan.estimate
     simulated = _simulated(plan)
     found = landscape(plan, planned.whole.get(plan.target))
-    drawn: dict[str, Json | None] = {
+    charts: dict[str, Plot | Grid | None] = {
         "grid": grid(plan.layout, plan.job.cluster.gpus_per_node),
         "memory": memory(estimate),
-        "step": step(estimate),
         "timeline": timeline(simulated),
         "landscape": landscape_figure(found, estimate) if found else None,
         "gpus": gpus(found, plan) if found else None,
@@ -102,17 +106,16 @@ def _part(planned: Planned, plan: Plan, number: int, timed: bool) -> dict[str, A
         "target": plan.target,
         "gpus": f"{plan.layout.gpus:,}",
         "layout": layout_parts(plan.layout),
-        "facts": facts(plan),
-        "mfu": mfu(estimate),
-        "step_time": seconds(estimate.step_seconds),
+        "answers": answers(plan),
+        "compile": command(plan, len(plan.job.targets) > 1),
         "fullest": f"{estimate.memory_bytes / GIB:.1f} {fullest(estimate)}",
-        "figures": {f"{name}-{number}": each for name, each in drawn.items() if each},
-        "has": {name for name, each in drawn.items() if each},
+        "charts": {name: chart for name, chart in charts.items() if chart},
+        "step": step(estimate),
         "memory_table": _memory_table(estimate),
-        "step_table": _step_table(estimate),
         "timeline_text": _timeline_text(estimate, simulated),
         "landscape_text": found and _landscape_text(found),
         "landscape_table": _landscape_table(found, estimate) if found else (),
+        "fastest": fastest(plan, found.fastest.step_seconds) if found else "",
         "by_nodes": _by_nodes(found, plan) if found else (),
         "choice": choice(plan),
         "doubt": doubt(plan),
@@ -154,13 +157,6 @@ def _tokens(estimate: Estimate) -> str:
     return f"{each:,.0f} tokens/s/GPU, {all_of_them:,.0f} tokens/s"
 
 
-def kept(plan: Plan) -> str:
-    """The size of a checkpoint, and how many there will be and stay."""
-    found = plan.checkpoints
-    stay = "" if found.kept == found.written else f", {found.kept:,} stay"
-    return f"{stored(plan.estimate.checkpoint.bytes)}, {found.written:,} in the run{stay}"
-
-
 def fullest(estimate: Estimate) -> str:
     """What of the GPU the fullest rank takes, and its risk."""
     return f"of {estimate.ceiling_bytes / GIB:.1f} GiB, {risk(estimate.out_of_memory)} risk"
@@ -182,10 +178,7 @@ def _timeline_text(estimate: Estimate, simulated: Timeline) -> str:
 
 
 def _memory_table(estimate: Estimate) -> dict[str, Any]:
-    names = sorted(
-        {name for stage in estimate.stages for name in stage.memory},
-        key=lambda name: (-max(stage.memory.get(name, 0) for stage in estimate.stages), name),
-    )
+    names = terms_of(estimate)
     return {
         "head": ["rank", "layers", *(name.replace("_", " ") for name in names), "GiB"],
         "rows": [
@@ -198,12 +191,6 @@ def _memory_table(estimate: Estimate) -> dict[str, Any]:
             for stage in estimate.stages
         ],
     }
-
-
-def _step_table(estimate: Estimate) -> list[tuple[str, str, str]]:
-    parts = sorted(estimate.time.items(), key=lambda part: -part[1])
-    whole = estimate.step_seconds
-    return [(name, seconds(value), f"{100 * value / whole:.1f} %") for name, value in parts]
 
 
 def _landscape_text(found: Landscape) -> str:
@@ -223,10 +210,8 @@ def _landscape_text(found: Landscape) -> str:
 
 
 def _landscape_table(found: Landscape, estimate: Estimate) -> Sequence[tuple[str, str, str]]:
-    from .figures.landscape import words
-
     def row(layout: dict[str, int], step_seconds: float, size: int) -> tuple[str, str, str]:
-        return words(layout), seconds(step_seconds), f"{size / GIB:.1f}"
+        return layout_text(layout_of(layout)), seconds(step_seconds), f"{size / GIB:.1f}"
 
     ours = (
         layout_text(estimate.layout),

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from parc.dsl.job import Job
 
     from ..api import Emitted, Planned
-    from ..earlier_page import EarlierPage
     from ..staging import Staged
     from ..writing.output_folder import Change
 
@@ -80,7 +79,7 @@ def run(arguments: Namespace) -> int:
     if writes:
         refuse_unwritable(arguments.output)
     report = arguments.report is not False
-    result = _compile(jobs, arguments.target, report, arguments.output, writes)
+    result = _compile(jobs, arguments.target, report, arguments.output)
     stopped = result.failed and not arguments.keep_going
     wanted = []
     if not stopped:
@@ -99,8 +98,8 @@ def run(arguments: Namespace) -> int:
 
 def _write(arguments: Namespace, wanted: Sequence[Change], result: _Result) -> None:
     """Writes what is wanted, or prints the edits that would be lost, or the plans, and raises `JobError`."""
-    from ..earlier_page import EarlierPage
     from ..writing.output_folder import write
+    from ..writing.receipts import remember
 
     try:
         write(arguments.output, wanted, result.scripts, arguments.force)
@@ -115,7 +114,7 @@ def _write(arguments: Namespace, wanted: Sequence[Change], result: _Result) -> N
         raise
     for part in result.parts:
         if page := result.files.get(part + PAGE):
-            EarlierPage(arguments.output / part / PAGE, writes=True).remember(page)
+            remember(arguments.output / part / PAGE, page.encode())
 
 
 def _print_next(result: _Result, output: Path) -> None:
@@ -153,13 +152,12 @@ def _print_plans(planned: Sequence[Planned], whole: bool) -> None:
 
 
 def _compile(
-    jobs: Sequence[Job], targets: Sequence[str] | None, report: bool, output: Path, writes: bool
+    jobs: Sequence[Job], targets: Sequence[str] | None, report: bool, output: Path
 ) -> _Result:
     """Plans and files of all jobs; a job of which no target has a plan adds no files."""
     from parc.backends.render import load
 
     from ..api import emit
-    from ..earlier_page import EarlierPage
     from ..own_files import doubtful
     from ..resuming import broken_resumes
     from ..staging import planned_stages
@@ -179,8 +177,7 @@ def _compile(
         part = _part(planned.job, len(jobs) > 1)
         print_diagnostics(broken_resumes(output / part, planned.plans, emitted.files))
         earlier = readable(output / part, (MANIFEST, PAGE))
-        page = EarlierPage(output / part / PAGE, writes)
-        files = output_files(planned, emitted, report, earlier, page)
+        files = output_files(planned, emitted, report, earlier, output / part / PAGE)
         result.files |= {part + path: text for path, text in files.items()}
         result.scripts |= {part + path for path in emitted.scripts}
         result.parts.append(part)
@@ -202,14 +199,14 @@ def output_files(
     emitted: Emitted,
     report: bool = True,
     earlier: Mapping[str, str] | None = None,
-    earlier_page: EarlierPage | None = None,
+    page: Path | None = None,
 ) -> dict[str, str]:
     """Every file of a job's output folder by its path: what is emitted, the report unless it is left out, and
-    the `plan.json` that lists them. The page of an `earlier` run is kept where all else is the same, and
-    `earlier_page` tells that it is one of parc: besides the plans its bytes depend on plotly and zlib alone.
+    the `plan.json` that lists them. Where an `earlier` run wrote the same, its `page` is not drawn again.
     """
     from ..printing.plan_json import lock
     from ..writing.output_folder import MANIFEST, manifest
+    from ..writing.receipts import is_remembered
 
     found, files = earlier or {}, dict(emitted.files)
     if report:
@@ -218,11 +215,9 @@ def output_files(
         files[TEXT] = report_markdown(planned, timed=False)
         kept = {**files, PAGE: found.get(PAGE, "")}
         same = found.get(MANIFEST) == (text := lock(planned, manifest(kept)))
-        if same and earlier_page and earlier_page.is_known(kept[PAGE]):
+        if same and page and is_remembered(page, kept[PAGE].encode()):
             return {**kept, MANIFEST: text}
         files[PAGE] = _page(planned)
-        if same and earlier_page and earlier_page.stands_for(kept[PAGE], files[PAGE]):
-            return {**kept, MANIFEST: text}
     return {**files, MANIFEST: lock(planned, manifest(files))}
 
 

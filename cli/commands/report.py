@@ -25,7 +25,6 @@ def run(arguments: Namespace) -> int:
     job = load_job(arguments)
     from parc.report.html import OURS, report_html
     from parc.report.markdown import OURS_MARKDOWN, report_markdown
-    from parc.report.plotting import plotly_packed
 
     from ..api import plan_targets
     from ..printing.terminal import print_diagnostics, print_text, progress
@@ -37,8 +36,6 @@ def run(arguments: Namespace) -> int:
     mark = OURS_MARKDOWN if arguments.markdown else OURS
     if output is not None:
         refuse(output, lambda text: text.startswith(mark), arguments.force)
-    if not arguments.markdown:
-        plotly_packed()
     planned = plan_targets(job, arguments.target, progress, keep=not arguments.markdown, fewer=True)
     print_diagnostics(planned.diagnostics())
     if not planned.plans:
@@ -49,7 +46,7 @@ def run(arguments: Namespace) -> int:
         return 0
     replace(output, text)
     print_text(
-        f"{output}: {len(text.encode()) / 1e6:.1f} MB, opens in any browser without a network"
+        f"{output}: {len(text.encode()) / 1e3:,.0f} KB, opens in any browser without a network"
         if not arguments.markdown
         else f"{output}: written"
     )

@@ -138,14 +138,12 @@ def all_rules() -> Iterator[ListedRule]:
     from parc.lint.record import judged_text
     from parc.lint.rules import RULES as LINT
     from parc.reading.huggingface.codes import CODES as HUGGING_FACE
-    from parc.report.codes import CODES as REPORT
     from parc.warnings import WARNINGS, name_of
 
     yield from _listed(LANGUAGE, "language", "docs/language.md")
     yield from _listed(codes.CODES, "commands")
     for module in WARNINGS:
         yield ListedRule(module.CODE, name_of(module), "check", module.TITLE, module.SOURCE)
-    yield from _listed(REPORT, "report", "docs/report.md")
     yield from _listed(CALIBRATION, "calibrate", "docs/calibrate.md")
     yield from _listed(PROBE, "measure", "docs/measure.md")
     yield from _listed(HUGGING_FACE, "init")

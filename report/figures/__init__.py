@@ -1,1 +1,1 @@
-"""Plans -> figures of plotly, as plain JSON: traces and a layout, each colour a name of the page's style."""
+"""Plans -> charts: paths, axes and legends for the page's template, each colour a class of its style."""

@@ -1,65 +1,197 @@
-"""What all figures share: their frame, their colours, and numbers of as many digits as `plan.json` keeps."""
+"""What all charts share: a frame whose sides are SIDE units, axes in per cent of them, paths and legends.
+
+A chart is an SVG that is stretched to its place; text stands beside it as HTML, so that it keeps its size. A
+dot is a line of no length with a round end, whose width is in pixels (templates/report/charts.html.j2).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import ceil, floor, log, log10
 from typing import Any
 
-from parc.printing.plan_json import rounded
-
-#: A figure, or a part of one, as plotly.js takes it.
+#: What a page's script says of a place in a chart that a pointer is at.
 Json = dict[str, Any]
 
-#: Names that the page's script replaces by colours of its style, light or dark.
-ACCENT, INK, FAINT, LINE, PAPER = "$accent", "$ink", "$faint", "$line", "$paper"
-#: Colours of terms, from the one that matters to the one that hardly does; then they repeat.
-SERIES = tuple(f"$s{number}" for number in range(8))
 GIB = 2**30
+#: Units of a side.
+SIDE = 10_000
+#: Colours of terms, from the one that matters to the one that hardly does; then they repeat.
+SERIES = 8
+#: Steps between ticks in a decade, and the ticks of a logarithmic one.
+STEPS, DIGITS = (1, 2, 5, 10), (1, 1.5, 2, 3, 4, 5, 7)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values from `low` to `high` -> shares of a side."""
+
+    low: float
+    high: float
+    logarithmic: bool = False
+
+    def share(self, value: float) -> float:
+        if self.logarithmic:
+            return log(value / self.low) / log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def at(self, value: float, side: int = SIDE) -> int:
+        """Units from the left."""
+        return round(side * self.share(value))
+
+    def below(self, value: float) -> int:
+        """Units from the top, of values that grow upwards."""
+        return SIDE - self.at(value)
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A label of an axis, so many per cent from its left or upper end: whether it stays on narrow screens,
+    and at which zoom it is shown, where a chart has several."""
+
+    place: float
+    text: str
+    stays: bool = True
+    zoom: int = 0
+
+    @property
+    def classes(self) -> str:
+        """For the style sheet: a label at an end does not reach beyond it."""
+        end = "first" if self.place < 3 else "last" if self.place > 97 else ""
+        names = end, "" if self.stays else "narrow", f"zoom-{self.zoom}" if self.zoom else ""
+        return " ".join(filter(None, names))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A title with its unit, and labels."""
+
+    title: str
+    ticks: tuple[Tick, ...]
+
+    @property
+    def widest(self) -> str:
+        return max((tick.text for tick in self.ticks), key=len, default="")
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path in the units of its chart; `name` are its classes of the style sheet."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text in a chart, per cent from its left and upper side."""
+
+    text: str
+    x: float
+    y: float
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of a legend: the class of its mark, what it is, its number, and what that means."""
+
+    name: str
+    text: str
+    value: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A chart of two axes, so many pixels high, as wide as the page; `wide` and `high` are its units.
+    `zooms` are how many times as wide as the page it is drawn, where that can be chosen, the first at first.
+    """
+
+    about: str
+    height: int
+    x: Axis
+    y: Axis
+    paths: tuple[Path, ...]
+    labels: tuple[Label, ...] = ()
+    legend: tuple[Entry, ...] = ()
+    wide: int = SIDE
+    high: int = SIDE
+    zooms: tuple[int, ...] = ()
+    hover: Json = field(default_factory=dict)
+
+    @property
+    def lines(self) -> str:
+        """The path of a quiet line at each label of the vertical axis, where that is one of numbers."""
+        if self.zooms:
+            return ""
+        return "".join(
+            f"M0 {round(self.high * tick.place / 100)}H{self.wide}" for tick in self.y.ticks
+        )
+
+    @property
+    def zoom_choices(self) -> list[tuple[str, str]]:
+        return [(f"zoom-{zoom}", f"{zoom}×") for zoom in self.zooms]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A row of bars: what it is, its number and meaning, its length and the ends of its error bar in per cent
+    of the widest."""
+
+    text: str
+    value: str
+    note: str
+    share: float
+    chosen: bool = False
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def right(self) -> float:
+        """From the upper end of the error bar to that of the widest."""
+        return 100 - (self.high or 0)
 
 
 def series(number: int) -> str:
-    """The colour of the term at a place."""
-    return SERIES[number % len(SERIES)]
+    """The class of the term at a place."""
+    return f"s{number % SERIES}"
 
 
-def figure(traces: list[Json], height: int, **layout: Any) -> Json:
-    """Traces in the common frame; `height` in pixels, the width is the page's."""
-    frame: Json = {
-        "height": height,
-        "margin": {"l": 56, "r": 16, "t": 12, "b": 44},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "inherit", "size": 12, "color": INK},
-        "hoverlabel": {"bgcolor": PAPER, "bordercolor": LINE, "font": {"color": INK}},
-        "showlegend": False,
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "yref": "container",
-            "y": 0,
-            "yanchor": "bottom",
-            "traceorder": "normal",
-        },
-        "hovermode": "closest",
-        "dragmode": False,
-    }
-    return rounded({"data": traces, "layout": {**frame, **layout}})
+def ticks(scale: Scale, most: int, upwards: bool = False) -> tuple[Tick, ...]:
+    """Round numbers over a linear scale, `most` at most; every second one stays where it is narrow."""
+    least = (scale.high - scale.low) / most
+    decade = 10.0 ** floor(log10(least))
+    step = next(each for each in (digit * decade for digit in STEPS) if each >= least * 0.999)
+    numbers = range(ceil(scale.low / step - 1e-9), floor(scale.high / step + 1e-9) + 1)
+    digits = max(0, -floor(log10(step) + 1e-9))
+    return tuple(
+        _tick(scale, number * step, f"{number * step:,.{digits}f}", upwards, not number % 2)
+        for number in numbers
+    )
 
 
-def axis(title: str = "", **more: Any) -> Json:
-    """An axis with a quiet grid and a title with its unit."""
-    found: Json = {
-        "gridcolor": LINE,
-        "linecolor": LINE,
-        "zeroline": False,
-        "automargin": True,
-        "fixedrange": True,
-        "tickfont": {"color": FAINT},
-    }
-    if title:
-        found["title"] = {"text": title, "font": {"color": FAINT, "size": 12}, "standoff": 8}
-    return {**found, **more}
+def logarithmic_ticks(scale: Scale, apart: float) -> tuple[Tick, ...]:
+    """Numbers of few digits over a logarithmic scale, upwards, a share `apart` of the side at least."""
+    kept: list[float] = []
+    for decade in range(floor(log10(scale.low)), ceil(log10(scale.high))):
+        for value in (digit * 10.0**decade for digit in DIGITS):
+            inside = scale.low <= value <= scale.high
+            if inside and not (kept and scale.share(value) - scale.share(kept[-1]) < apart):
+                kept.append(value)
+    names = (f"{value:,.0f}" if value >= 10 else f"{value:.3g}" for value in kept)
+    return tuple(_tick(scale, *each, True, True) for each in zip(kept, names, strict=True))
 
 
-def escaped(text: str) -> str:
-    """A text for a label of plotly, which reads a few tags of HTML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def _tick(scale: Scale, value: float, text: str, upwards: bool, stays: bool) -> Tick:
+    place = 100 * scale.share(value)
+    return Tick(round(100 - place if upwards else place, 2), text, stays)
+
+
+def rectangle(x: int, y: int, width: int, height: int) -> str:
+    return f"M{x} {y}h{width}v{height}h-{width}z"
+
+
+def dots(places: Iterable[tuple[int, int]]) -> str:
+    return "".join(f"M{x} {y}h0" for x, y in places)

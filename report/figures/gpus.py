@@ -1,40 +1,50 @@
-"""The best layouts of each number of GPUs -> days and MFU over GPUs."""
+"""The best layouts of each number of GPUs -> seconds of a step over GPUs."""
 
 from __future__ import annotations
 
 from parc.compiler.plan import Plan
+from parc.printing.words.numbers import seconds
 
 from ..landscape import Landscape
-from .common import ACCENT, Json, axis, figure
-from .landscape import words
+from .common import Axis, Entry, Path, Plot, Scale, dots, ticks
+from .layout_words import layout_words
 
 
-def gpus(found: Landscape, plan: Plan) -> Json | None:
+def gpus(found: Landscape, plan: Plan) -> Plot | None:
     """A line over GPUs in seconds of a step; None where the job has one number of GPUs."""
     if not found.by_nodes:
         return None
     counts = [point.layout["nodes"] * plan.job.cluster.gpus_per_node for point in found.by_nodes]
-    line: Json = {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": counts,
-        "y": [point.step_seconds for point in found.by_nodes],
-        "customdata": [words(point.layout) for point in found.by_nodes],
-        "line": {"color": "$s1", "width": 2},
-        "marker": {"size": 7},
-        "hovertemplate": "%{x:,} GPUs: %{y:.4g} s<br>%{customdata}<extra></extra>",
-    }
-    chosen: Json = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [plan.layout.gpus],
-        "y": [plan.estimate.step_seconds],
-        "marker": {"color": ACCENT, "size": 13},
-        "hovertemplate": "chosen: %{x:,} GPUs, %{y:.4g} s<extra></extra>",
-    }
-    return figure(
-        [line, chosen],
-        340,
-        xaxis=axis("GPUs", rangemode="tozero"),
-        yaxis=axis("seconds of a step", rangemode="tozero"),
+    times = [point.step_seconds for point in found.by_nodes]
+    across = Scale(0, 1.05 * max(counts))
+    up = Scale(0, 1.1 * max(*times, plan.estimate.step_seconds))
+    places = [(across.at(x), up.below(y)) for x, y in zip(counts, times, strict=True)]
+    ours = (across.at(plan.layout.gpus), up.below(plan.estimate.step_seconds))
+    said = [f"{x:,} GPUs: {seconds(y)}" for x, y in zip(counts, times, strict=True)]
+    chosen = f"chosen: {plan.layout.gpus:,} GPUs, {seconds(plan.estimate.step_seconds)}"
+    words, lines = layout_words(
+        [*(point.layout for point in found.by_nodes), plan.layout.model_dump()]
+    )
+    return Plot(
+        "Seconds of a step over GPUs; the table below has the numbers",
+        300,
+        Axis("GPUs", ticks(across, 8)),
+        Axis("seconds of a step", ticks(up, 6, upwards=True)),
+        (
+            Path("line s1", "M" + "L".join(f"{x} {y}" for x, y in places)),
+            Path("dots s1", dots(places)),
+            Path("dots chosen", dots([ours])),
+        ),
+        legend=(Entry("dot s1", "best layout of each number"), Entry("dot chosen", "chosen")),
+        hover={
+            "kind": "points",
+            "words": words,
+            "sets": [
+                [
+                    {"text": text, "layout": line}
+                    for text, line in zip(said, lines[:-1], strict=True)
+                ],
+                [{"text": chosen, "layout": lines[-1]}],
+            ],
+        },
     )

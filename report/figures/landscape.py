@@ -3,119 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor, log10
 
-from parc.compiler.plan import Estimate, Layout
-from parc.printing.words.layouts import layout_text
+from parc.compiler.plan import Estimate
+from parc.printing.words.numbers import seconds
 
 from ..landscape import Landscape, Point
-from .common import ACCENT, FAINT, GIB, INK, Json, axis, figure
+from .common import (
+    GIB,
+    SIDE,
+    Axis,
+    Entry,
+    Json,
+    Label,
+    Path,
+    Plot,
+    Scale,
+    dots,
+    logarithmic_ticks,
+    ticks,
+)
+from .layout_words import layout_words
+
+#: The part of the height that two ticks of the logarithmic axis lie apart at least.
+APART = 0.06
 
 
-def landscape(found: Landscape, chosen: Estimate) -> Json:
-    """A point a layout: GiB of its fullest GPU, seconds of its step on a logarithmic axis."""
+def landscape(found: Landscape, chosen: Estimate) -> Plot:
+    """A dot a layout: GiB of its fullest GPU, seconds of its step on a logarithmic axis."""
     ours = Point(chosen.layout.model_dump(), chosen.memory_bytes, chosen.step_seconds)
-    traces = [
-        _cloud("does not fit", found.unfit, "$dim", 4),
-        _cloud("breaks a condition", found.refused, "$s5", 5),
-        _cloud("allowed", found.allowed, "$s1", 5),
-        {
-            **_cloud("frontier", found.frontier, INK, 4, ours),
-            "mode": "lines+markers",
-            "line": {"color": INK, "width": 1.2, "shape": "hv"},
-        },
-        _mark("fastest", found.fastest, "diamond-open", INK, 13, ours),
-        _mark("chosen", ours, "circle", ACCENT, 14, ours),
+    clouds: list[tuple[str, str, Sequence[Point]]] = [
+        ("does not fit", "dim", found.unfit),
+        ("breaks a condition", "s5", found.refused),
+        ("allowed", "s1", found.allowed),
+        ("frontier", "ink", found.frontier),
+        ("fastest", "ring", (found.fastest,)),
+        ("chosen", "chosen", (ours,)),
     ]
-    capacity = chosen.capacity_bytes / GIB
-    return figure(
-        [each for each in traces if each["x"]],
-        460,
-        dragmode="zoom",
-        showlegend=True,
-        shapes=[
-            {
-                "type": "line",
-                "yref": "paper",
-                "x0": capacity,
-                "x1": capacity,
-                "y0": 0,
-                "y1": 1,
-                "line": {"color": FAINT, "width": 1.5, "dash": "dot"},
-            }
-        ],
-        annotations=[
-            {
-                "text": "capacity",
-                "x": capacity,
-                "xanchor": "left",
-                "xshift": 4,
-                "yref": "paper",
-                "y": 1,
-                "yanchor": "top",
-                "showarrow": False,
-                "font": {"color": FAINT, "size": 12},
-            }
-        ],
-        xaxis=axis("GiB on the fullest GPU", fixedrange=False, rangemode="tozero"),
-        yaxis=axis("seconds of a step", type="log", fixedrange=False, **_ticks(found)),
-        margin={"l": 56, "r": 16, "t": 12, "b": 90},
+    shown = [(name, look, points) for name, look, points in clouds if points]
+    every = [point for _, _, points in shown for point in points]
+    across, up = _scales(every, chosen.capacity_bytes)
+    places = [_places(points, across, up) for _, _, points in shown]
+    paths = [
+        Path(f"dots {look}", dots(each)) for (_, look, _), each in zip(shown, places, strict=True)
+    ]
+    capacity = across.at(chosen.capacity_bytes / GIB)
+    hole = Path("dots hollow", dots(places[-2]))
+    line = Path("line ink", _stairs(_places(found.frontier, across, up)))
+    return Plot(
+        "Memory and time of the layouts; the table below has the frontier",
+        420,
+        Axis("GiB on the fullest GPU", ticks(across, 8)),
+        Axis("seconds of a step", logarithmic_ticks(up, APART)),
+        (Path("limit dashed", f"M{capacity} 0V{SIDE}"), line, *paths[:-1], hole, paths[-1]),
+        (Label("capacity", round(100 * capacity / SIDE, 2), 0, "under"),),
+        tuple(_entry(name, look, points) for name, look, points in shown),
+        hover=_hover(shown, across, up),
     )
 
 
-#: Places of ticks in a decade: the axis' own small ones bear single digits, which nobody reads as seconds.
-DIGITS_OF_TICKS = (1, 1.5, 2, 3, 4, 5, 7)
+def _scales(every: Sequence[Point], capacity_bytes: int) -> tuple[Scale, Scale]:
+    most = max(capacity_bytes, *(point.memory_bytes for point in every)) / GIB
+    times = [point.step_seconds for point in every]
+    return Scale(0, 1.04 * most), Scale(min(times) / 1.08, max(times) * 1.08, logarithmic=True)
 
 
-def _ticks(found: Landscape) -> Json:
-    """Ticks of the logarithmic axis, each with its number, over what is drawn and a decade on either side."""
-    times = [each.step_seconds for each in (*found.allowed, *found.refused, *found.unfit)]
-    decades = range(floor(log10(min(times))) - 1, ceil(log10(max(times))) + 1)
-    values = [digit * 10.0**decade for decade in decades for digit in DIGITS_OF_TICKS]
+def _places(points: Sequence[Point], across: Scale, up: Scale) -> list[tuple[int, int]]:
+    return [(across.at(each.memory_bytes / GIB), up.below(each.step_seconds)) for each in points]
+
+
+def _stairs(places: Sequence[tuple[int, int]]) -> str:
+    """A line through the frontier: until the next point nothing is faster."""
+    (x, y), *others = places
+    return f"M{x} {y}" + "".join(f"H{x}V{y}" for x, y in others)
+
+
+def _entry(name: str, look: str, points: Sequence[Point]) -> Entry:
+    if name not in ("fastest", "chosen"):
+        return Entry(f"dot {look}", name)
+    (point,) = points
+    value = f"{seconds(point.step_seconds)}, {point.memory_bytes / GIB:.1f} GiB"
+    return Entry(f"dot {look}", name, value)
+
+
+def _hover(shown: Sequence[tuple[str, str, Sequence[Point]]], across: Scale, up: Scale) -> Json:
+    """Of each dot its layout; its numbers follow from its place, to as many digits as are drawn."""
+    words, lines = layout_words(point.layout for _, _, points in shown for point in points)
+    rest = iter(lines)
     return {
-        "tickmode": "array",
-        "tickvals": values,
-        "ticktext": [f"{value:,.0f}" if value >= 10 else f"{value:.3g}" for value in values],
+        "kind": "points",
+        "words": words,
+        "names": [name for name, _, _ in shown],
+        "sets": [[next(rest) for _ in points] for _, _, points in shown],
+        "x": {"low": across.low, "high": across.high, "unit": "GiB"},
+        "y": {"low": up.low, "high": up.high, "unit": "s"},
     }
-
-
-def _cloud(
-    name: str, points: Sequence[Point], color: str, size: int, ours: Point | None = None
-) -> Json:
-    """Points of a kind. One that lies where `ours` does is called the chosen one, whichever is hovered."""
-    names = ["chosen" if ours and _place(point) == _place(ours) else name for point in points]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": [point.memory_bytes / GIB for point in points],
-        "y": [point.step_seconds for point in points],
-        "customdata": [
-            [each, words(point.layout)] for each, point in zip(names, points, strict=True)
-        ],
-        "marker": {"color": color, "size": size, "line": {"width": 0}},
-        "hovertemplate": "<b>%{customdata[0]}</b> %{y:.4g} s, %{x:.1f} GiB"
-        "<br>%{customdata[1]}<extra></extra>",
-    }
-
-
-def _place(point: Point) -> tuple[int, float]:
-    return point.memory_bytes >> 20, round(point.step_seconds, 6)
-
-
-def _mark(name: str, point: Point, symbol: str, color: str, size: int, ours: Point) -> Json:
-    found = _cloud(name, [point], color, size, ours)
-    return {
-        **found,
-        "marker": {
-            "color": color,
-            "size": size,
-            "symbol": symbol,
-            "line": {"width": 2, "color": color},
-        },
-    }
-
-
-def words(layout: dict[str, int]) -> str:
-    """A layout of a sweep, which has columns besides the layout's own, in words."""
-    return layout_text(Layout(**{name: layout[name] for name in Layout.model_fields}))

@@ -5,44 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parc.compiler.plan import Plan
-from parc.printing.words.layouts import layout_text
+from parc.printing.words.layouts import layout_parts
+from parc.printing.words.numbers import seconds
+from parc.printing.words.paragraphs import BETWEEN
 
-from .common import ACCENT, INK, Json, axis, figure
+from .common import GIB, Bar
 
 
-def targets(plans: Sequence[Plan]) -> Json:
-    """Horizontal bars in per cent, the best on top; whiskers hold four runs in five."""
-    shown = list(reversed(plans))
-    mfu = [100 * plan.estimate.mfu for plan in shown]
-    bands = [plan.estimate.mfu_band for plan in shown]
-    colors = ["$s1"] * (len(shown) - 1) + [ACCENT]
-    trace: Json = {
-        "type": "bar",
-        "orientation": "h",
-        "y": [plan.target for plan in shown],
-        "x": mfu,
-        "marker": {"color": colors},
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [100 * high - value for value, (_, high) in zip(mfu, bands, strict=True)],
-            "arrayminus": [value - 100 * low for value, (low, _) in zip(mfu, bands, strict=True)],
-            "color": INK,
-            "thickness": 1.5,
-            "width": 6,
-        },
-        "customdata": [
-            [layout_text(plan.layout), 100 * low, 100 * high]
-            for plan, (low, high) in zip(shown, bands, strict=True)
-        ],
-        "hovertemplate": "%{x:.1f} % (%{customdata[1]:.0f}–%{customdata[2]:.0f})"
-        "<br>%{customdata[0]}<extra></extra>",
-    }
-    most = max(100 * high for _, high in bands)
-    return figure(
-        [trace],
-        44 * len(shown) + 60,
-        bargap=0.45,
-        xaxis=axis("MFU in %", range=[0, 1.1 * most]),
-        yaxis=axis(showgrid=False, tickfont={"color": INK}),
-    )
+def targets(plans: Sequence[Plan]) -> list[Bar]:
+    """Bars of MFU, the best plan on top; error bars hold four runs in five. GPUs are told where plans take
+    different numbers of them."""
+    most = max(plan.estimate.mfu_band[1] for plan in plans)
+    counts = len({plan.layout.gpus for plan in plans}) > 1
+    bars = []
+    for place, plan in enumerate(plans):
+        estimate = plan.estimate
+        low, high = estimate.mfu_band
+        about = [
+            *([f"{estimate.gpus:,} GPUs"] if counts else []),
+            f"{seconds(estimate.step_seconds)} a step",
+            f"{estimate.memory_bytes / GIB:.1f} GiB",
+            *layout_parts(plan.layout),
+        ]
+        bars.append(
+            Bar(
+                plan.target,
+                f"MFU {100 * estimate.mfu:.1f} % ({100 * low:.0f}–{100 * high:.0f})",
+                BETWEEN.join(about),
+                100 * estimate.mfu / most,
+                chosen=not place,
+                low=100 * low / most,
+                high=100 * high / most,
+            )
+        )
+    return bars

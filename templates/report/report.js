@@ -1,170 +1,121 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const drawn = new Set();
+  const { figures } = JSON.parse(document.getElementById("data").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  let chosen = null;
+  const theme = document.getElementById("theme");
 
-  const colour = (name) => getComputedStyle(root).getPropertyValue("--" + name).trim();
-
-  // The same value with each text such as "$ink" replaced by that colour of the style.
-  const coloured = (value, colours) => {
-    if (typeof value === "string") {
-      if (!/^\$[a-z]+[0-9]?$/.test(value)) return value;
-      if (!(value in colours)) colours[value] = colour(value.slice(1)) || value;
-      return colours[value];
-    }
-    if (Array.isArray(value)) {
-      return typeof value[0] === "number" && typeof value[value.length - 1] === "number" ? value : value.map((each) => coloured(each, colours));
-    }
-    if (value && typeof value === "object") {
-      const found = {};
-      for (const key of Object.keys(value)) {
-        found[key] = key === "customdata" ? value[key] : coloured(value[key], colours);
-      }
-      return found;
-    }
-    return value;
+  // Light or dark as the reader's system is until it is chosen, here or by the page that this one is a frame of.
+  const framed = /^#(light|dark)$/;
+  const shown = () => root.dataset.theme ?? (dark.matches ? "dark" : "light");
+  const label = () => {
+    theme.textContent = shown() === "dark" ? "Light" : "Dark";
+    theme.setAttribute("aria-pressed", String(shown() === "dark"));
   };
-
-  const setTheme = (name) => {
-    root.dataset.theme = name;
-    const button = document.getElementById("theme");
-    button.textContent = name === "dark" ? "Light" : "Dark";
-    button.setAttribute("aria-pressed", String(name === "dark"));
+  const follow = () => {
+    const found = location.hash.match(framed);
+    if (found) root.dataset.theme = found[1];
+    theme.hidden = Boolean(found);
+    label();
   };
-
-  const text = (count, one) => count.toLocaleString("en-US") + " " + one + (count === 1 ? "" : "s");
-
-  // What a colouring of the grid means, in words.
-  const told = (each) => each.name === "pp"
-    ? `Each cell is a GPU. ${text(each.groups, "pipeline stage")}; GPUs of one stage ${each.meaning}.`
-    : `Each cell is a GPU. ${text(each.groups, each.name + " group")} of ${text(each.size, "GPU")}, which ${each.meaning}.`
-      + (each.groups > 8 ? " Colours repeat." : "");
-
-  const gridOf = (key) => {
-    const figure = data.figures[key];
-    const now = figure.now || 0;
-    const { gpus, palette, per_node: size, wide, rows, colourings } = figure.meta;
-    const each = colourings[now];
-    // Nodes are in rows, with an empty line of cells between two of them.
-    const cells = (of) => Array.from({ length: rows * (size + 1) - 1 }, (_, y) => Array.from({ length: wide }, (_, x) => {
-      const node = Math.floor(y / (size + 1)) * wide + x, gpu = y % (size + 1), rank = node * size + gpu;
-      return gpu < size && rank < gpus ? of(node, gpu, rank) : null;
-    }));
-    const group = (one, rank) => Math.floor(rank / one.block) * one.stride + rank % one.stride;
-    const named = (one, rank) => `${one.name} ${one.name === "pp" ? "stage" : "group"} ${group(one, rank)}`;
-    const z = cells((node, gpu, rank) => group(each, rank) % palette);
-    const about = cells((node, gpu, rank) => `node ${node}, GPU ${gpu}, rank ${rank}<br>${colourings.map((one) => named(one, rank)).join("<br>")}`);
-    Object.assign(figure.data[0], { z, text: about, hovertemplate: "%{text}<extra></extra>" });
-    document.getElementById("grid-text-" + key.split("-")[1]).textContent = told(each);
-  };
-
-  const settings = { displayModeBar: false, responsive: true, doubleClick: "reset+autosize" };
-
-  const draw = (element) => {
-    const key = element.dataset.figure;
-    if (key.startsWith("grid-")) gridOf(key);
-    const made = coloured(data.figures[key], {});
-    const narrow = element.clientWidth < 480;
-    made.layout.font.family = getComputedStyle(document.body).fontFamily;
-    if (narrow) {
-      made.layout.font.size = 11;
-      made.layout.margin = { ...made.layout.margin, l: Math.min(made.layout.margin.l, 44), r: 8 };
-      made.layout.xaxis.nticks = 5;
-      if (key.startsWith("step-")) made.layout.xaxis.range[1] *= 1.3;
-      if (made.layout.showlegend && made.data.length > 5) {
-        made.layout.margin.b += 60;
-        made.layout.height += 70;
-      }
-    }
-    drawn.add(element);
-    element.style.height = made.layout.height + "px";
-    return window.Plotly.react(element, made.data, made.layout, settings);
-  };
-
-  const plots = [...document.querySelectorAll(".plot")];
-  const shown = (element) => element.offsetParent !== null;
-  const near = (element) => {
-    const place = element.getBoundingClientRect();
-    return shown(element) && place.top < innerHeight + 400 && place.bottom > -400;
-  };
-  // Those that are seen, again where they are drawn: the others wait until they come near.
-  const redraw = () => { for (const each of [...drawn].filter(shown)) draw(each); };
-  const drawNear = () => { for (const each of plots) if (!drawn.has(each) && near(each)) draw(each); };
-  const drawAll = () => { for (const each of plots) if (!drawn.has(each) && shown(each)) draw(each); };
-
-  // A figure takes its place before it is drawn, so that nothing moves.
-  for (const each of plots) each.style.height = data.figures[each.dataset.figure].layout.height + "px";
-
-  const chips = () => {
-    for (const box of document.querySelectorAll("[data-grid]")) {
-      const key = box.dataset.grid, figure = data.figures[key];
-      figure.meta.colourings.forEach((each, number) => {
-        const button = document.createElement("button");
-        button.type = "button";
-        button.textContent = each.name;
-        button.setAttribute("aria-pressed", String(number === 0));
-        button.addEventListener("click", () => {
-          figure.now = number;
-          for (const other of box.children) other.setAttribute("aria-pressed", String(other === button));
-          draw(document.getElementById("plot-" + key));
-        });
-        box.append(button);
-      });
-    }
-  };
-
-  const tabs = () => {
-    const buttons = [...document.querySelectorAll("[data-part]")];
-    for (const button of buttons) {
-      button.addEventListener("click", () => {
-        for (const other of buttons) {
-          const now = other === button;
-          other.setAttribute("aria-pressed", String(now));
-          document.getElementById("part-" + other.dataset.part).hidden = !now;
-        }
-        redraw();
-        drawNear();
-      });
-    }
-  };
-
-  const inflate = async () => {
-    const packed = Uint8Array.from(atob(document.getElementById("plotly").textContent.trim()), (each) => each.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const script = document.createElement("script");
-    script.textContent = await new Response(stream).text();
-    document.head.append(script);
-  };
-
-  setTheme(dark.matches ? "dark" : "light");
-  dark.addEventListener("change", () => { if (!chosen) { setTheme(dark.matches ? "dark" : "light"); redraw(); } });
-  document.getElementById("theme").addEventListener("click", () => {
-    chosen = root.dataset.theme === "dark" ? "light" : "dark";
-    setTheme(chosen);
-    redraw();
+  theme.addEventListener("click", () => {
+    root.dataset.theme = shown() === "dark" ? "light" : "dark";
+    label();
   });
-  let before = null;
+  dark.addEventListener("change", label);
+  addEventListener("hashchange", follow);
+  follow();
+
+  const buttons = [...document.querySelectorAll("[data-part]")];
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+      for (const each of document.querySelectorAll("[data-of]")) each.hidden = each.dataset.of !== button.dataset.part;
+    });
+  }
   addEventListener("beforeprint", () => {
-    before = before || root.dataset.theme;
-    setTheme("light");
     for (const each of document.querySelectorAll("details")) each.open = true;
-    redraw();
-    drawAll();
   });
-  addEventListener("afterprint", () => {
-    if (before) setTheme(before);
-    before = null;
-    redraw();
-  });
-  chips();
-  tabs();
-  inflate().then(() => {
-    drawNear();
-    const eye = new IntersectionObserver(drawNear, { rootMargin: "400px" });
-    for (const each of plots) eye.observe(each);
-    root.dataset.ready = "true";
-  });
+
+  const digits = (value) => value.toPrecision(4).replace(/\.?0+$/, "");
+  // A share of an axis -> its value, and that in words.
+  const value = ({ low, high }, share, logarithmic) => logarithmic ? low * (high / low) ** share : low + (high - low) * share;
+  const layout = (figure, places) => places.map((place) => figure.words[place]).join(" · ");
+
+  // The numbers of each subpath of a path, read once: x, y and for a rectangle its width and height.
+  const read = new WeakMap();
+  const pieces = (path) => {
+    if (!read.has(path)) {
+      const found = [...path.getAttribute("d").matchAll(/M(\d+) (\d+)h(\d+)(?:v(\d+))?/g)];
+      read.set(path, found.map(([, ...numbers]) => numbers.map(Number)));
+    }
+    return read.get(path);
+  };
+
+  // What a chart says at a place, x and y as shares of its sides; each kind of chart has its own way. Null: nothing.
+  const tellers = {
+    points(figure, element, x, y, box) {
+      let best = null, least = 18;
+      const { width: wide, height: high } = element.querySelector("svg").viewBox.baseVal;
+      element.querySelectorAll("path.dots:not(.hollow)").forEach((path, set) => pieces(path).forEach(([px, py], place) => {
+        const apart = Math.hypot((px / wide - x) * box.width, (py / high - y) * box.height);
+        if (apart <= least) [best, least] = [{ set, place, px: px / wide, py: py / high }, apart];
+      }));
+      if (!best) return null;
+      const one = figure.sets[best.set][best.place];
+      if (!Array.isArray(one)) return `${one.text}\n${layout(figure, one.layout)}`;
+      const seconds = digits(value(figure.y, 1 - best.py, true)), size = digits(value(figure.x, best.px, false));
+      return `${figure.names[best.set]}: ${seconds} ${figure.y.unit}, ${size} ${figure.x.unit}\n${layout(figure, one)}`;
+    },
+    columns: (figure, element, x) => figure.words[Math.min(figure.words.length - 1, Math.floor(x * figure.words.length))],
+    spans(figure, element, x, y) {
+      const { width: wide, height: high } = element.querySelector("svg").viewBox.baseVal;
+      const paths = [...element.querySelectorAll("path.bars")];
+      for (const [kind, path] of paths.entries()) {
+        const place = pieces(path).findIndex(([left, top, width, height]) =>
+          left <= x * wide && x * wide <= left + width && top <= y * high && y * high <= top + height);
+        if (place < 0) continue;
+        const [left, top, width] = pieces(path)[place], unit = figure.seconds / wide;
+        const what = figure.sets[kind].split(";")[place];
+        return `${figure.names[kind]}${what}\nrank ${Math.floor(top / 10)}, from ${digits(left * unit)} s, ${digits(width * unit)} s`;
+      }
+      return null;
+    },
+    grid(figure, element, x, y) {
+      const line = Math.floor(y * figure.lines), gpu = line % (figure.perNode + 1);
+      const node = Math.floor(line / (figure.perNode + 1)) * figure.wide + Math.floor(x * figure.wide);
+      const rank = node * figure.perNode + gpu;
+      if (gpu >= figure.perNode || rank >= figure.gpus) return null;
+      const groups = figure.colourings.map((one) =>
+        `${one.name} ${one.name === "pp" ? "stage" : "group"} ${Math.floor(rank / one.block) * one.stride + rank % one.stride}`);
+      return [`node ${node}, GPU ${gpu}, rank ${rank}`, ...groups].join("\n");
+    },
+  };
+
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  document.body.append(tip);
+  const hide = () => { tip.hidden = true; };
+  const tell = (event, element, figure) => {
+    const box = element.getBoundingClientRect();
+    const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
+    const text = x < 0 || x >= 1 || y < 0 || y >= 1 ? null : tellers[figure.kind](figure, element, x, y, box);
+    if (!text) return hide();
+    tip.textContent = text;
+    tip.hidden = false;
+    const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
+    const below = event.clientY + 18, above = event.clientY - tip.offsetHeight - 12;
+    tip.style.left = `${Math.max(8, left)}px`;
+    tip.style.top = `${below + tip.offsetHeight < innerHeight ? below : Math.max(8, above)}px`;
+  };
+  for (const element of document.querySelectorAll("[data-figure]")) {
+    const figure = figures[element.dataset.figure];
+    if (!figure) continue;
+    element.addEventListener("pointermove", (event) => tell(event, element, figure));
+    element.addEventListener("pointerdown", (event) => tell(event, element, figure));
+    element.addEventListener("pointerleave", hide);
+  }
+  addEventListener("scroll", hide, { passive: true });
+  root.dataset.ready = "true";
 })();

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import os
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -270,22 +269,21 @@ def test_other_names_are_not_gits(name: str) -> None:
     assert not is_git(name)
 
 
-def forged(page: str, script: bytes | None) -> str:
-    """A page with an element of a stranger's, or with another script in the place of plotly."""
+def forged(page: str, script: str | None) -> str:
+    """A page with an element of a stranger's, or with another script that its policy allows."""
     if script is None:
         return page.replace("</body>", "<script>theirs()</script></body>")
-    head, middle, rest = page.partition('id="plotly">')
-    packed, end, tail = rest.partition("</script>")
+    head, middle, rest = page.rpartition("<script>")
+    ours, end, tail = rest.partition("</script>")
     digest, theirs = (
-        base64.b64encode(hashlib.sha256(each).digest()).decode()
-        for each in (zlib.decompress(base64.b64decode(packed)), script)
+        base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (ours, script)
     )
-    packed = base64.b64encode(zlib.compress(script)).decode()
-    return (head + middle + packed + end + tail).replace(digest, theirs)
+    assert digest in head
+    return head.replace(digest, theirs) + middle + script + end + tail
 
 
-@pytest.mark.parametrize("script", [None, b"theirs()"], ids=["element", "script"])
-def test_a_page_of_a_stranger_is_not_kept(run: Parc, script: bytes | None) -> None:
+@pytest.mark.parametrize("script", [None, "theirs()"], ids=["element", "script"])
+def test_a_page_of_a_stranger_is_not_kept(run: Parc, script: str | None) -> None:
     """Although the manifest lists it, with all the rest as parc would write it."""
     assert run("compile", "job.par", "-o", "first").code == 0
     ours = Path("first/report.html").read_text()
@@ -296,8 +294,7 @@ def test_a_page_of_a_stranger_is_not_kept(run: Parc, script: bytes | None) -> No
     os.rename("first", "out")
     Path("out/report.html").write_text(page)
     Path("out/plan.json").write_text(json.dumps(plan, indent=2, ensure_ascii=False) + "\n")
-    checked = run("compile", "job.par", "-o", "out", "--check")
-    assert (checked.code, "PAR188" in checked.err) == ((1, False) if script is None else (0, True))
+    assert run("compile", "job.par", "-o", "out", "--check").code == 1
     assert run("compile", "job.par", "-o", "out").code == 0
     assert Path("out/report.html").read_text() == ours
     assert "nothing to change" in run("compile", "job.par", "-o", "out").out

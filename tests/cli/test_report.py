@@ -15,7 +15,6 @@ import pytest
 
 from parc.report.html import OURS
 from parc.report.markdown import OURS_MARKDOWN, marked
-from parc.report.plotting import Script
 from tests.support.command_line import IMPOSSIBLE, JOB, Parc, tree
 from tests.support.paths import ROOT
 from tests.support.reports import read
@@ -96,23 +95,6 @@ def test_compile_writes_both_as_part_of_the_folder(run: Parc) -> None:
     assert run(*command, "--no-report").code == 0 and tree(Path("out")) == bare
 
 
-def test_another_plotly_rewrites_no_page_of_the_same_plan(
-    run: Parc, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    command = ("compile", "job.par", "-o", "out")
-    assert run(*command).code == 0
-    first = tree(Path("out"))
-    other = Script("// another release", "eJw=")
-    monkeypatch.setattr("parc.report.html.plotly_packed", lambda: other)
-    assert run(*command, "--check").code == 0 and tree(Path("out")) == first
-    Path("job.par").write_text(JOB.replace("global_batch = 64", "global_batch = 128"))
-    assert run(*command).code == 0
-    assert other.packed in Path("out/report.html").read_text()
-    Path("out/report.html").unlink()
-    assert run(*command, "--check").code == 1 and run(*command).code == 0
-    assert other.packed in Path("out/report.html").read_text()
-
-
 def test_a_page_in_a_diff_is_told_in_a_line(run: Parc) -> None:
     shown = run("compile", "job.par", "-o", "out", "--diff").out.splitlines()
     assert [line for line in shown if line.startswith("Files ")] == [
@@ -144,7 +126,7 @@ def test_where_it_is_left_out_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     code = (
         "import sys; from parc.__main__ import main; main(['compile', "
         "'examples/gpt_125m.par', '-o', sys.argv[1], '--no-report']); assert not [m for m in sys.modules if "
-        "m.startswith('parc.report') or m == 'plotly']"
+        "m.startswith('parc.report')]"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "out")]
     subprocess.run(command, check=True, cwd=ROOT, capture_output=True)

@@ -1,8 +1,9 @@
-"""Reports, made once, and what they hold: elements, text, and the JSON that charts are drawn from."""
+"""Reports, made once, and what they hold: elements, text, the paths of charts, and the JSON of their tips."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
@@ -48,9 +49,20 @@ class Read:
     elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
     text: str = ""
     data: dict[str, Any] = field(default_factory=dict)
+    charts: dict[str, list[dict[str, str | None]]] = field(default_factory=dict)
 
     def named(self, name: str) -> list[dict[str, str | None]]:
         return [attributes for tag, attributes in self.elements if tag == name]
+
+    def rectangles(self, chart: str, name: str) -> list[tuple[int, ...]]:
+        """Left, top, width and height of the rectangles of a chart's path, by its classes."""
+        return [piece for piece in self.pieces(chart, name) if len(piece) == 4]
+
+    def pieces(self, chart: str, name: str) -> list[tuple[int, ...]]:
+        """The numbers of each subpath: of a dot its place, of a rectangle its width and height as well."""
+        (text,) = (each["d"] or "" for each in self.charts[chart] if each["class"] == name)
+        found = re.findall(r"M(\d+) (\d+)h(\d+)(?:v(\d+))?", text)
+        return [tuple(int(each) for each in piece[: 4 if piece[3] else 2]) for piece in found]
 
 
 class _Reader(HTMLParser):
@@ -59,9 +71,14 @@ class _Reader(HTMLParser):
         self.read = Read()
         self.raw: list[str] = []
         self.inside: str | None = None
+        self.chart: list[dict[str, str | None]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.read.elements.append((tag, dict(attrs)))
+        if key := dict(attrs).get("data-figure"):
+            self.chart = self.read.charts.setdefault(key, [])
+        if tag == "path":
+            self.chart.append(dict(attrs))
         if tag in ("script", "style"):
             self.inside, self.raw = dict(attrs).get("id") or tag, []
 
