@@ -10,7 +10,6 @@ from parc.printing import advice_text, choice_text, fewer_text, settings_text
 from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk
 from parc.printing.words.paragraphs import BELOW
-from parc.ranking import objectives
 
 GIB = 2**30
 
@@ -33,7 +32,7 @@ def fastest(plan: Plan, least_seconds: float) -> str:
         return "The chosen layout is the fastest of them."
     first = f"The fastest is predicted {ahead:.1%} faster than the chosen one.".replace("%", " %")
     if choice_text.fastest(plan) == "best":
-        direction, quantity = objectives(plan.job)[0]
+        direction, quantity = choice_text.objective(plan)
         return f"{first} The goal is to {direction} {quantity}, not the time of a step."
     simulated = plan.simulated is not None and plan.simulated.instead is not None
     told = plan.best is not None or plan.measured is not None or simulated

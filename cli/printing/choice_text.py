@@ -69,7 +69,7 @@ def choice(plan: Plan) -> list[str]:
     if plan.best is None:
         return [f"  choice  {fastest(plan)} predicted"]
     slower = plan.estimate.step_seconds / plan.best.step_seconds - 1
-    cost = f"{slower:.1%} faster" if slower > 0 else f"better in {_objective(plan)[1]}"
+    cost = f"{slower:.1%} faster" if slower > 0 else f"better in {objective(plan)[1]}"
     roomier = f"frees {plan.freed_bytes / GIB:.1f} GiB of the fullest GPU: roomier"
     return words(
         "  choice  ",
@@ -128,7 +128,7 @@ def _measured(plan: Plan, measured: Measured) -> list[str]:
     return lines
 
 
-def _objective(plan: Plan) -> tuple[str, str]:
+def objective(plan: Plan) -> tuple[str, str]:
     """The goal's first objective: its direction and its quantity."""
     return objectives(plan.job)[0]
 
@@ -136,7 +136,7 @@ def _objective(plan: Plan) -> tuple[str, str]:
 def fastest(plan: Plan) -> str:
     """What the chosen layout is meant to be: `fastest` where the goal is one of time, else `best`."""
     given = len(plan.job.cluster.nodes) == 1
-    return "fastest" if _objective(plan)[1] in OF_TIME + OF_GPUS * given else "best"
+    return "fastest" if objective(plan)[1] in OF_TIME + OF_GPUS * given else "best"
 
 
 def _closest(plan: Plan) -> list[str]:
@@ -149,7 +149,7 @@ def _closest(plan: Plan) -> list[str]:
 
 
 def worse(plan: Plan, other: Estimate) -> str:
-    direction, quantity = _objective(plan)
+    direction, quantity = objective(plan)
     if quantity in COUNTED and plan.estimate.gpus == other.gpus:
         direction, quantity = "minimize", "step_time"
     ours, theirs = (value(each, quantity) for each in (plan.estimate, other))
@@ -160,7 +160,7 @@ def worse(plan: Plan, other: Estimate) -> str:
 def otherwise(plan: Plan, other: Estimate) -> str:
     """The decisions that differ, and the term of a step that grows most."""
 
-    found = difference(plan.estimate, other, _objective(plan)[1])
+    found = difference(plan.estimate, other, objective(plan)[1])
     changed = [
         f"{name} {ours} → {theirs}"
         for name, ours, theirs in found.decisions
