@@ -1,5 +1,5 @@
-"""The page in a headless Chromium: drawn, telling what a pointer is at, asking for nothing, accessible, fitting
-any width, light and dark, with and without scripts, on a screen and on paper."""
+"""The page in a headless Chromium: drawn, accessible, fitting any width, light and dark, without scripts and
+on paper; it tells what a pointer is at, and asks for nothing."""
 
 from __future__ import annotations
 
