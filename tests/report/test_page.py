@@ -81,7 +81,7 @@ def test_the_chosen_layout_is_in_its_landscape(name: str) -> None:
         chart = f"landscape-{number}"
         tips = found.data["figures"][chart]
         ((x, y),) = found.pieces(chart, "dots chosen")
-        across, up = Scale(**bounds(tips["x"])), Scale(**bounds(tips["y"]), logarithmic=True)
+        across, up = scale(tips["x"]), scale(tips["y"], logarithmic=True)
         assert across.at(plan.estimate.memory_bytes / GIB) == pytest.approx(x, abs=1)
         assert up.below(plan.estimate.step_seconds) == pytest.approx(y, abs=1)
         frontier = found.pieces(chart, "dots ink")
@@ -97,8 +97,8 @@ def test_the_chosen_layout_is_in_its_landscape(name: str) -> None:
         assert ours == layout_text(plan.layout)
 
 
-def bounds(axis: dict[str, float]) -> dict[str, float]:
-    return {end: axis[end] for end in ("low", "high")}
+def scale(axis: dict[str, float], logarithmic: bool = False) -> Scale:
+    return Scale(axis["low"], axis["high"], logarithmic)
 
 
 def test_the_first_lines_say_what_to_run_how_fast_how_sure_and_whether_it_fits() -> None:
