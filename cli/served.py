@@ -155,6 +155,7 @@ def _format(name: str, request: dict[str, object]) -> JsonObject:
 def _plan(name: str, request: dict[str, object]) -> JsonObject:
     """What `parc plan` prints, and the report."""
     from parc.lsp.document import Document
+    from parc.report.answers import answers, headline
     from parc.report.html import report_html
     from parc.serve.editing import complaints_json
 
@@ -171,6 +172,10 @@ def _plan(name: str, request: dict[str, object]) -> JsonObject:
         "complaints": complaints,
         "plans": plans,
         "text": plans_text(planned).plain,
+        "headline": headline(planned.plans[0]),
+        "answers": [
+            {"question": each.question, "answer": each.answer} for each in answers(planned.plans[0])
+        ],
         "report": report_html(planned),
     }
 

@@ -11,7 +11,16 @@ from parc.compiler.plan import Estimate, Plan
 from parc.compiler.risk import band
 from parc.printing.choice_text import fastest
 from parc.printing.plan_text import error_bar
-from parc.printing.words.numbers import duration, peak_of, risk, seconds, short, span, stored
+from parc.printing.words.numbers import (
+    counted,
+    duration,
+    peak_of,
+    risk,
+    seconds,
+    short,
+    span,
+    stored,
+)
 
 GIB = 2**30
 
@@ -23,6 +32,12 @@ class Answer:
     question: str
     answer: str
     notes: tuple[str, ...]
+
+
+def headline(plan: Plan, best: bool = True) -> str:
+    """What to run, or what can be run besides the best plan."""
+    gpus = counted(plan.layout.gpus, "GPU")
+    return f"{'Run' if best else 'Or run'} {plan.target} on {gpus}"
 
 
 def answers(plan: Plan) -> list[Answer]:

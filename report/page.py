@@ -23,7 +23,7 @@ from parc.printing.words.numbers import (
     span,
 )
 
-from .answers import answers, command, kept
+from .answers import answers, command, headline, kept
 from .choice import binding, choice, doubt, faster, fastest, fewer, proof, runners_up
 from .figures.common import GIB, Plot
 from .figures.gpus import gpus
@@ -104,7 +104,7 @@ def _part(planned: Planned, plan: Plan, number: int, timed: bool) -> dict[str, A
     return {
         "number": number,
         "target": plan.target,
-        "gpus": f"{plan.layout.gpus:,}",
+        "headline": headline(plan, best=not number),
         "layout": layout_parts(plan.layout),
         "answers": answers(plan),
         "compile": command(plan, len(plan.job.targets) > 1),

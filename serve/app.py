@@ -21,6 +21,8 @@ from .processes import Busy, Died, Pool, TookTooLong, TookTooMuch
 
 #: The page's files by their endings.
 MEDIA = {".js": "text/javascript", ".css": "text/css", ".txt": "text/plain; charset=utf-8"}
+#: The colours that the page shares with the report.
+COLOURS = "colours.css"
 #: What the page may load and ask: itself alone. `%s` is the nonce of the styles that the editor adds.
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self' data:; "
@@ -70,7 +72,7 @@ class Refused(Exception):
 
 def app_of(page: Page, port: int, token: str) -> Doors:
     """The application behind its doors."""
-    names = {each.name for each in _folder().iterdir()}
+    names = {COLOURS, *(each.name for each in _folder().iterdir())}
     routes = [
         Route("/", _page, methods=["GET"]),
         Route("/page/{name}", _asset(names), methods=["GET"]),
@@ -91,6 +93,11 @@ def _folder() -> resources.abc.Traversable:
     return resources.files(__package__).joinpath("page")
 
 
+def _shared() -> resources.abc.Traversable:
+    """What the page and the report look alike by."""
+    return resources.files("parc.templates").joinpath("report")
+
+
 async def _page(request: Request) -> Response:
     nonce = secrets.token_urlsafe(16)
     text = _folder().joinpath("page.html").read_text("utf-8").replace("{{ nonce }}", nonce)
@@ -100,10 +107,11 @@ async def _page(request: Request) -> Response:
 def _asset(names: set[str]) -> Callable[[Request], Awaitable[Response]]:
     async def asset(request: Request) -> Response:
         name = request.path_params["name"]
+        folder = _shared() if name == COLOURS else _folder()
         media = MEDIA.get(name[name.rfind(".") :])
         if name not in names or media is None:
             return refusal(404, "there is no such file")
-        return Response(_folder().joinpath(name).read_bytes(), media_type=media)
+        return Response(folder.joinpath(name).read_bytes(), media_type=media)
 
     return asset
 

@@ -15,7 +15,7 @@ let editor, sliders, name;
 let waiting = 0;
 const variants = { a: null, b: null };
 let current = "a";
-let tab = "report";
+let tab = "report"; // of what follows from the job; on a narrow screen the job is one of the tabs
 
 function say(text, wrong = false) {
   at("state").textContent = text;
@@ -56,7 +56,7 @@ async function checked(text) {
 }
 
 function stale(is) {
-  for (const id of ["report", "text", "compare"]) at(id).classList.toggle("stale", is);
+  for (const id of ["answers", "report", "text", "compare"]) at(id).classList.toggle("stale", is);
 }
 
 function changed(text) {
@@ -81,15 +81,36 @@ async function showPlan() {
     say(error ? `${error.code}: ${error.message}` : "no plan", true);
     return;
   }
-  const best = found.plans[0];
-  say(`${best.target}: MFU ${(100 * best.mfu).toFixed(1)} %, ${best.gpus} GPUs, ${best.days.toPrecision(3)} days`);
+  const count = found.plans.length;
+  say(count > 1 ? `${count} targets solved; ${found.plans[0].target} is best` : `${found.plans[0].target} solved`);
   at("text").textContent = found.text;
-  at("missing").hidden = !found.missing;
-  at("missing").textContent = found.missing ? `Without charts: ${found.missing.join("; ")}` : "";
-  at("tab-report").hidden = !found.report;
-  if (found.report) at("report").src = found.report;
-  else if (tab === "report") choose("text");
+  showAnswers(found.headline, found.answers);
+  report = found.report;
+  at("report").src = `${report}#${theme()}`;
   stale(false);
+}
+
+function showAnswers(headline, answers) {
+  at("answers").hidden = false;
+  at("answers").querySelector("h2").textContent = headline;
+  at("answers").querySelector("dl").replaceChildren(...answers.map(({ question, answer }) => {
+    const made = document.createElement("div");
+    made.append(element("dt", question), element("dd", answer));
+    return made;
+  }));
+}
+
+// Light or dark as the system is until it is chosen; the report follows by the fragment of its address.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let report = "";
+
+function theme() {
+  return document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light");
+}
+
+function themed() {
+  at("theme").textContent = theme() === "dark" ? "Light" : "Dark";
+  if (report) at("report").src = `${report}#${theme()}`;
 }
 
 async function showComparison() {
@@ -101,11 +122,15 @@ async function showComparison() {
   stale(false);
 }
 
+const narrow = matchMedia("(max-width: 760px)");
+
 function choose(wanted) {
-  tab = wanted;
-  for (const each of ["report", "text", "compare"]) {
-    at(each).hidden = each !== wanted;
-    at(`tab-${each}`).setAttribute("aria-selected", String(each === wanted));
+  document.querySelector("main").dataset.view = wanted;
+  if (wanted !== "job") tab = wanted;
+  const selected = narrow.matches ? wanted : tab;
+  for (const each of ["report", "text", "compare"]) at(each).hidden = each !== tab;
+  for (const each of ["job", "report", "text", "compare"]) {
+    at(`tab-${each}`).setAttribute("aria-selected", String(each === selected));
   }
 }
 
@@ -176,6 +201,15 @@ async function begin() {
   await solve();
 }
 
+at("tab-job").addEventListener("click", () => choose("job"));
+narrow.addEventListener("change", () => choose(document.querySelector("main").dataset.view));
+choose("job");
+themed();
+dark.addEventListener("change", themed);
+at("theme").addEventListener("click", () => {
+  document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
+  themed();
+});
 for (const each of ["report", "text", "compare"]) {
   at(`tab-${each}`).addEventListener("click", () => {
     choose(each);

@@ -61,7 +61,7 @@ def page(browser: Any, served: Served) -> Iterator[Any]:
 
 
 def solved(page: Any) -> None:
-    playwright.expect(page.locator("#state")).to_contain_text("MFU", timeout=PATIENCE)
+    playwright.expect(page.locator("#state")).to_contain_text("solved", timeout=PATIENCE)
     playwright.expect(page.locator("#text")).not_to_have_class("stale", timeout=PATIENCE)
 
 
@@ -169,6 +169,68 @@ def test_words_are_completed_and_explained(page: Any, served: Served) -> None:
     page.keyboard.press("Enter")
     page.keyboard.type(" = fp8")
     playwright.expect(page.locator(".cm-content")).to_contain_text("precision = fp8")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
+def test_the_page_fits_any_width_and_axe_finds_nothing(
+    editor: None, browser: Any, served: Served, width: int, theme: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    size = {"width": width, "height": 740 if width == 360 else 900}
+    context = browser.new_context(viewport=size, color_scheme=theme, bypass_csp=True)
+    page = context.new_page()
+    page.goto(served.address)
+    page.goto(link_of(JOB, f"{served.origin}/"))
+    page.reload()
+    solved(page)
+    for view in ["job", "report", "text"] if width < 761 else ["report", "text"]:
+        page.locator(f"#tab-{view}").click()
+        solved(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate("document.documentElement.scrollHeight") <= size["height"]
+        for name in ("Copy link", "Download zip", "Format"):
+            box = page.get_by_role("button", name=name).bounding_box()
+            assert box["x"] >= 0 and box["x"] + box["width"] <= width, name
+        violations = axe.Axe().run(page).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"][:200]) for each in violations] == []
+    context.close()
+
+
+def test_a_phone_shows_the_answers_above_the_job(
+    editor: None, browser: Any, served: Served
+) -> None:
+    context = browser.new_context(viewport={"width": 360, "height": 740})
+    page = context.new_page()
+    page.goto(served.address)
+    page.goto(link_of(JOB, f"{served.origin}/"))
+    page.reload()
+    solved(page)
+    said = page.locator("#answers")
+    playwright.expect(said.get_by_role("heading")).to_have_text("Run megatron on 8 GPUs")
+    for wanted in ("How fast", "a step", "How sure", "±", "Will it fit", "GiB"):
+        playwright.expect(said).to_contain_text(wanted)
+    playwright.expect(page.locator(".cm-content")).to_be_visible()
+    page.locator("#tab-report").click()
+    playwright.expect(page.locator(".cm-content")).not_to_be_visible()
+    playwright.expect(page.frame_locator("#report").locator(".headline").first).to_be_in_viewport()
+    context.close()
+
+
+def test_the_report_is_light_or_dark_as_the_page_is(
+    editor: None, page: Any, served: Served
+) -> None:
+    page.goto(link_of(JOB, f"{served.origin}/"))
+    page.reload()
+    solved(page)
+    frame = page.frame_locator("#report")
+    playwright.expect(frame.locator("#theme")).to_be_hidden()
+    paper = "getComputedStyle(document.body).backgroundColor"
+    for name in ("Dark", "Light"):
+        page.get_by_role("button", name=name).click()
+        playwright.expect(frame.locator(f"html[data-theme={name.lower()}]")).to_be_attached()
+        inner = next(each for each in page.frames if "/report/" in each.url)
+        assert inner.evaluate(paper) == page.evaluate(paper)
 
 
 def test_the_page_works_without_its_editor(browser: Any, served: Served) -> None:
