@@ -212,8 +212,9 @@ at("theme").addEventListener("click", () => {
 });
 for (const each of ["report", "text", "compare"]) {
   at(`tab-${each}`).addEventListener("click", () => {
+    const other = (tab === "compare") !== (each === "compare");
     choose(each);
-    guarded(solve);
+    if (other) guarded(solve);
   });
 }
 at("variant-a").addEventListener("click", () => turnTo("a"));
