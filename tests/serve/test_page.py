@@ -71,7 +71,7 @@ def test_a_squiggle_is_mended_a_slider_moved_and_the_zip_is_what_compile_writes(
     assert served.token not in page.url
     squiggle = page.locator(".cm-lintRange-error", has_text="seq_lem").first
     playwright.expect(page.locator("#complaints")).to_contain_text("line 9", timeout=PATIENCE)
-    playwright.expect(page.locator("#state.error")).to_contain_text("seq_len", timeout=PATIENCE)
+    playwright.expect(page.locator("#state.error")).to_contain_text("seq_lem", timeout=PATIENCE)
     squiggle.hover()
     page.get_by_role("button", name="did you mean `seq_len`?").click()
     solved(page)
