@@ -198,6 +198,8 @@ async function begin() {
       return meaning && { ...meaning, dom: meaningElement(meaning.text) };
     },
   });
+  // What scrolls is reached by the keyboard: said here, since an editable element alone does not tell every reader.
+  at("editor").querySelector("[contenteditable]")?.setAttribute("tabindex", "0");
   await solve();
 }
 
