@@ -11,8 +11,8 @@ from .. import extra
 from ..extra import Kinds, Value
 from ..released_options import ReleasedOption, released_options
 from .emit.flags import Flag, flag
+from .option_rows import ROWS
 from .options import Options, option_name, options_of
-from .stack import SAID_AS
 
 UNKNOWN, WRONG = "PAR372", "PAR373"
 CODES = {
@@ -21,60 +21,6 @@ CODES = {
     WRONG: ("option-value", "an option with a value that Megatron-LM does not take"),
 }
 
-#: What the job or the layout decides, in this plan or in another.
-OWNED = (
-    # The model.
-    "--num-layers", "--hidden-size", "--ffn-hidden-size", "--num-attention-heads", "--kv-channels",
-    "--seq-length", "--max-position-embeddings", "--num-query-groups", "--group-query-attention",
-    "--multi-latent-attention", "--q-lora-rank", "--kv-lora-rank", "--qk-head-dim", "--qk-pos-emb-head-dim",
-    "--v-head-dim", "--add-qkv-bias", "--disable-bias-linear", "--qk-layernorm", "--softmax-type",
-    "--window-size", "--window-attn-skip-freq", "--swiglu", "--quick-geglu", "--squared-relu",
-    "--glu-linear-offset", "--activation-func-clamp-value", "--normalization", "--norm-epsilon",
-    "--position-embedding-type", "--rope-scaling-factor", "--rope-type", "--rotary-base",
-    "--rotary-scaling-factor", "--rotary-seq-len-interpolation-factor", "--use-rope-scaling",
-    "--no-yarn-correction-range-round-to-int", "--yarn-*", "--mscale", "--mscale-all-dim",
-    "--untie-embeddings-and-output-weights", "--mtp-num-layers", "--init-method-std",
-    "--init-method-xavier-uniform", "--experimental-attention-variant",
-    "--attention-dropout", "--hidden-dropout",
-    # Its experts.
-    "--num-experts", "--moe-ffn-hidden-size", "--moe-layer-freq", "--moe-shared-expert-intermediate-size",
-    "--moe-router-topk", "--moe-router-topk-scaling-factor", "--moe-router-num-groups",
-    "--moe-router-group-topk", "--moe-router-score-function", "--moe-router-pre-softmax",
-    "--moe-router-load-balancing-type", "--moe-router-enable-expert-bias",
-    "--moe-router-bias-update-rate", "--moe-aux-loss-coeff", "--moe-z-loss-coeff",
-    # The optimizer and its rate.
-    "--optimizer", "--adam-beta[12]", "--sgd-momentum", "--muon-momentum", "--weight-decay", "--clip-grad",
-    "--lr", "--min-lr", "--lr-decay-*", "--lr-wsd-decay-*", "--lr-warmup-iters", "--lr-warmup-samples",
-    "--lr-warmup-fraction",
-    # The precision.
-    "--bf16", "--fp16", "--fp8-format", "--fp4-format", "--fp4-recipe",
-    # The length of the run, and the batch.
-    "--train-iters", "--train-samples", "--micro-batch-size", "--global-batch-size",
-    "--eval-micro-batch-size", "--eval-global-batch-size", "--rampup-batch-size",
-    "--step-batch-size-schedule", "--decrease-batch-size-if-needed",
-    # The degrees.
-    "--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--context-parallel-size",
-    "--expert-model-parallel-size", "--expert-tensor-parallel-size", "--sequence-parallel",
-    "--hierarchical-context-parallel-sizes", "--hybrid-context-parallel", "--cp-comm-type",
-    "--use-tp-pp-dp-mapping", "--tensor-parallel-num-weight-shards",
-    "--expert-tensor-parallel-num-weight-shards",
-    # The stages of the pipeline.
-    "--pipeline-model-parallel-layout", "--num-virtual-stages-per-pipeline-rank",
-    "--num-layers-per-virtual-pipeline-stage", "--decoder-*-pipeline-num-layers",
-    "--account-for-*-in-pipeline-split",
-    "--microbatch-group-size-per-virtual-pipeline-stage",
-    # ZeRO.
-    "--use-distributed-optimizer", "--use-megatron-fsdp", "--use-torch-fsdp2",
-    "--data-parallel-sharding-strategy", "--init-model-with-meta-device", "--ckpt-format",
-    "--num-distributed-optimizer-instances", "--outer-dp-sharding-strategy",
-    # What leaves the GPU.
-    "--optimizer-cpu-offload", "--optimizer-offload-fraction", "--overlap-cpu-optimizer-d2h-h2d",
-    "--cpu-offloading-num-layers",
-    # Recomputation.
-    "--recompute-*", "--moe-layer-recompute", "--distribute-saved-activations",
-    # The processes.
-    "--local-rank",
-)  # fmt: skip
 #: How the texts of Megatron-LM's own kinds look, by the function that reads them, and in words.
 _FREQUENCY = (
     r"\d+|\(?\[[01]\](\*\d+)?(\+\[[01]\](\*\d+)?)*\)?(\*\d+)?",
@@ -141,9 +87,9 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     for key, value in options_of(job).extra.items():
         span = job.span("target", "megatron", "extra", key)
         name = option_name(key)
-        if name in SAID_AS:
+        if name in ROWS.said:
             continue  # `stack.problems` says which setting it has
-        if extra.among(name, OWNED):
+        if name in ROWS.decided:
             yield extra.decided(job, "megatron", key)
         elif name not in known:
             message = f"Megatron-LM {release} has no option `{name}`"

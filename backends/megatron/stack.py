@@ -12,6 +12,7 @@ from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, said_in_extra
 from . import dispatcher, exchange_overlap, recomputed_modules, tensor_overlap, transformer_engine
 from .constraints.layouts import sequence_parallel
+from .option_rows import ROWS
 from .options import asked, option_name, options_of
 from .tensor_overlap import overlapped
 
@@ -48,24 +49,6 @@ FACTS: Stack = {
     "cuda_graph": Said("cuda_graph", True, "--cuda-graph-impl"),
 }
 
-#: Options of Megatron-LM that settings of the block write, and how each is said.
-SAID_AS = {
-    "--grad-reduce-in-bf16": "grad_dtype = bf16",
-    "--tp-comm-overlap": "tp_overlap",
-    "--overlap-grad-reduce": "dp_overlap, which is on",
-    "--overlap-param-gather": "dp_overlap, which is on",
-    "--flash-attention-version": "attention_kernel = fa2 or fa3",
-    "--cross-entropy-loss-fusion": "loss_kernel = fused",
-    "--cuda-graph-impl": "cuda_graph = true",
-    "--fp8-param-gather": "fp8_params, which is on",
-    "--fp8-recipe": "fp8_recipe",
-    "--moe-flex-dispatcher-backend": "dispatcher = deepep or hybridep",
-    "--use-precision-aware-optimizer": "moment_dtype = bf16",
-    "--exp-avg-dtype": "moment_dtype = bf16",
-    "--exp-avg-sq-dtype": "moment_dtype = bf16",
-    "--moe-enable-deepep": "dispatcher = deepep",
-    "--overlap-moe-expert-parallel-comm": "ep_overlap = true",
-}
 #: The graph that `cuda_graph` is; those of single layers are said in `extra`, and have no measured price.
 WHOLE_STEP = "full_iteration"
 LAYERS = ("none", "local", "transformer_engine")
@@ -174,8 +157,8 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     for key, value in options.extra.items():
         name = option_name(key)
         layers = name == "--cuda-graph-impl" and value in LAYERS
-        if name in SAID_AS and value is not False and not layers:
-            yield said_in_extra(job, "megatron", key, SAID_AS[name])
+        if name in ROWS.said and value is not False and not layers:
+            yield said_in_extra(job, "megatron", key, ROWS.said[name])
 
 
 def _graph_problems(job: Job) -> Iterator[str]:

@@ -13,7 +13,7 @@ from parc.backends import BACKENDS, extra
 from parc.backends.deepspeed import extra as deepspeed
 from parc.backends.deepspeed import stack as deepspeed_stack
 from parc.backends.megatron import extra as megatron
-from parc.backends.megatron import stack as megatron_stack
+from parc.backends.megatron import option_rows as megatron_rows
 from parc.backends.released_options import ReleasedOption, released_options, releases
 from parc.backends.torchtitan import extra as torchtitan
 from parc.backends.torchtitan import stack as torchtitan_stack
@@ -23,7 +23,7 @@ from tests.support import sample_plans
 from tests.support.bash_launches import command
 
 TABLES = {
-    "megatron": (megatron.OWNED, megatron.COSTS, megatron_stack.SAID_AS),
+    "megatron": (megatron_rows.ROWS.decided, megatron.COSTS, megatron_rows.ROWS.said),
     "deepspeed": (
         deepspeed.OWNED,
         deepspeed.FREE,

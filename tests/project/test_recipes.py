@@ -17,7 +17,7 @@ from tests.project.test_packaging import ROOMS
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
-RECIPES = dict(re.findall(r"^## Adding a (?:decision )?(\w+)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))
+RECIPES = dict(re.findall(r"^## Adding an? (?:decision )?(\w+)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))
 EDIT = re.compile(
     r"^(?P<how>In|At the end of|New file) `(?P<path>[^`]+)`(?:, below `(?P<line>[^\n]+)`)?:\n\n"
     r"```\w*\n(?P<text>.*?)^```$",
@@ -80,7 +80,7 @@ def tree(tmp_path: Path) -> Tree:
 
 
 def test_every_recipe_is_followed_here() -> None:
-    assert set(RECIPES) == {"GPU", "model", "rule", "variable", "backend"}
+    assert set(RECIPES) == {"GPU", "model", "option", "rule", "variable", "backend"}
 
 
 def test_a_gpu(tree: Tree) -> None:
@@ -89,6 +89,15 @@ def test_a_gpu(tree: Tree) -> None:
 
 def test_a_model(tree: Tree) -> None:
     assert "3.82 B parameters" in tree.follow(RECIPES["model"])
+
+
+def test_an_option(tree: Tree) -> None:
+    """Before the row the import hands the option back."""
+    script = "torchrun pretrain_gpt.py --num-layers 2 --micro-batch-size 1 --log-energy\n"
+    (tree.root / "train.sh").write_text(script)
+    assert "--log-energy" in tree.run("parc import train.sh").stderr
+    printed = tree.follow(RECIPES["option"])
+    assert "model run" in printed and "--log-energy" not in printed
 
 
 def test_a_rule(tree: Tree) -> None:

@@ -9,30 +9,12 @@ from ....reading.command_options import CommandOptions
 from ....reading.facts import Unknown, Value
 from .. import recomputed_modules
 from ..emit.pipeline import stage_count
-from . import spelling
+from ..option_rows import ROWS
 from .ramp import schedule_of
+from .spelling import FP4, FP8, GRANULARITY, KV_HEADS, RECOMPUTES, SHARDING
 
 Answer = Value | Unknown
 Found = tuple[str, Answer, Word]
-
-#: Fact -> option and the value without it.
-NUMBERS: dict[str, tuple[str, int]] = {
-    "tp": ("--tensor-model-parallel-size", 1),
-    "pp": ("--pipeline-model-parallel-size", 1),
-    "cp": ("--context-parallel-size", 1),
-    "ep": ("--expert-model-parallel-size", 1),
-    "ulysses": (spelling.ULYSSES, 1),
-}
-#: Fact -> option without a default.
-REQUIRED = {
-    "micro_batch": "--micro-batch-size",
-    "global_batch": "--global-batch-size",
-    "seq_len": "--seq-length",
-    "layers": "--num-layers",
-    "hidden": "--hidden-size",
-    "heads": "--num-attention-heads",
-    "experts": "--num-experts",
-}
 
 
 @dataclass(frozen=True)
@@ -46,7 +28,6 @@ class DeepSpeed:
 def facts(given: CommandOptions, deepspeed: DeepSpeed) -> Iterator[Found]:
     """All facts but those of the launcher; `given` is spelled as Megatron-LM spells today."""
     yield from _plain(given)
-    yield from _layout(given)
     for derive in (_virtual, _attention, _experts, _memory, _sharding, _rampup):
         yield from derive(given)
     yield from _zero(given, deepspeed)
@@ -58,17 +39,13 @@ def on(given: CommandOptions, name: str) -> bool | Unknown:
 
 
 def _plain(given: CommandOptions) -> Iterator[Found]:
-    for fact, name in REQUIRED.items():
-        value = given.number(name)
+    """Options whose value is a fact as it stands, and a switch that is one."""
+    for row in ROWS.facts:
+        value: Answer | None = given.number(row.name)
         if value is None:
-            value = given.absent(name)
+            value = given.absent(row.name) or row.default
         if value is not None:
-            yield fact, value, given.place(name)
-
-
-def _layout(given: CommandOptions) -> Iterator[Found]:
-    for fact, (name, default) in NUMBERS.items():
-        yield fact, _number(given, name, default), given.place(name)
+            yield row.fact, value, given.place(row.name)
     flag = "--sequence-parallel"
     yield "sequence_parallel", on(given, flag), given.place(flag)
 
@@ -82,10 +59,9 @@ def _number(given: CommandOptions, name: str, default: int) -> int | Unknown:
 
 def _attention(given: CommandOptions) -> Iterator[Found]:
     """Query groups count only with --group-query-attention: arguments.py ignores them otherwise."""
-    for name in spelling.KV_HEADS:
-        if given.given(name):
-            yield "kv_heads", given.number(name) or 0, given.place(name)
-            return
+    if given.given(KV_HEADS):
+        yield "kv_heads", given.number(KV_HEADS) or 0, given.place(KV_HEADS)
+        return
     if given.text("--attention-head-type") == "multiquery":
         yield "kv_heads", 1, given.place("--attention-head-type")
         return
@@ -111,27 +87,20 @@ def _experts(given: CommandOptions) -> Iterator[Found]:
 
 
 def _memory(given: CommandOptions) -> Iterator[Found]:
-    for name in spelling.RECOMPUTE_GRANULARITY:
-        if given.given(name):
-            value = given.text(name)
-            if value == "selective":
-                value = _selective(given)
-            yield "recompute", (
-                Unknown(f"`{name}` has no value") if value is None else value
-            ), given.place(name)
-            return
-    for name, word in (
-        ("--recompute-activations", "selective"),
-        *((name, "full") for name in spelling.RECOMPUTE_ALL),
-        (spelling.RECOMPUTE_METHOD, "full"),
-    ):
+    if given.given(GRANULARITY):
+        value = given.text(GRANULARITY)
+        if value == "selective":
+            value = _selective(given)
+        unknown = Unknown(f"`{GRANULARITY}` has no value")
+        yield "recompute", unknown if value is None else value, given.place(GRANULARITY)
+        return
+    for name, word in RECOMPUTES.items():
         state = given.switch(name) if given.given(name) else False
         if state is True and given.text(name) != "none":
             yield "recompute", word, given.place(name)
             return
-    names = (*spelling.RECOMPUTE_GRANULARITY, "--recompute-activations", *spelling.RECOMPUTE_ALL)
-    unknown = given.absent(*names)
-    yield "recompute", unknown or "none", given.command
+    absent = given.absent(*ROWS.by_name[GRANULARITY].names, *RECOMPUTES)
+    yield "recompute", absent or "none", given.command
 
 
 def _selective(given: CommandOptions) -> str | Unknown:
@@ -139,7 +108,7 @@ def _selective(given: CommandOptions) -> str | Unknown:
     option = given.values.get("--recompute-modules")
     words = [word.text for word in option.values] if option else []
     unknown = next((word for word in words if isinstance(word, Unknown)), None)
-    eight = any(given.given(name) for name in spelling.FP8)
+    eight = given.given(FP8)
     fine = recomputed_modules.are_fine(
         [word for word in words if isinstance(word, str)],
         latent=given.given("--multi-latent-attention"),
@@ -161,16 +130,16 @@ def _sharding(given: CommandOptions) -> Iterator[Found]:
     stage: Answer = distributed if isinstance(distributed, Unknown) else int(distributed)
     place = given.place(flag)
     if torch_fsdp:
-        stage = 2 if given.given("--torch-fsdp2-no-reshard-after-forward") else 3
+        stage = 2 if on(given, "--torch-fsdp2-no-reshard-after-forward") is True else 3
         place = given.place("--use-torch-fsdp2")
     name = "--data-parallel-sharding-strategy"
     if fsdp:
         text = given.text(name) or "optim_grads_params"
-        known = spelling.SHARDING.get(text) if isinstance(text, str) else None
+        known = SHARDING.get(text) if isinstance(text, str) else None
         stage = Unknown(f"`{name}` is not decided") if known is None else known
         place = given.place(name, "--use-megatron-fsdp")
     yield "sharding", stage, place
-    if given.given("--optimizer-cpu-offload"):
+    if on(given, "--optimizer-cpu-offload") is True:
         yield "offload", "optimizer", given.place("--optimizer-cpu-offload")
     yield "distributed_optimizer", True if fsdp else distributed, given.place(flag)
 
@@ -219,20 +188,19 @@ def _precision(given: CommandOptions, deepspeed: DeepSpeed) -> Iterator[Found]:
         return
     base = names[0][2:] if names else "fp32"
     place = given.place(*(names or ["--bf16"]))
-    eight = next((name for name in spelling.FP8 if given.given(name)), None)
-    four = given.given(spelling.FP4)
-    unknown = None if eight or four else given.absent(*spelling.FP8, spelling.FP4)
+    eight, four = given.given(FP8), given.given(FP4)
+    unknown = None if eight or four else given.absent(*ROWS.by_name[FP8].names, FP4)
     if unknown is not None:
         yield "precision", unknown, place
         return
     recipe = given.text("--fp8-recipe")
     if four:
-        yield "precision", f"{base}+nvfp4", given.place(spelling.FP4)
+        yield "precision", f"{base}+nvfp4", given.place(FP4)
     elif eight and isinstance(recipe, Unknown):
         yield "precision", recipe, given.place("--fp8-recipe")
     elif eight:
         kind = "mxfp8" if recipe == "mxfp8" else "fp8"
-        yield "precision", f"{base}+{kind}", given.place("--fp8-recipe", eight)
+        yield "precision", f"{base}+{kind}", given.place("--fp8-recipe", FP8)
     else:
         yield "precision", base, place
 

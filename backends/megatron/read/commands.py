@@ -6,6 +6,7 @@ from ....reading.bash.values import Word
 from ....reading.command_options import CommandOptions, spelled
 from ....reading.facts import Fact, Unknown, Value
 from ....reading.launchers import Started
+from ..option_rows import ROWS
 from . import arguments, spelling
 from .arguments import DeepSpeed
 
@@ -16,7 +17,7 @@ NO_CONFIG = DeepSpeed(None, None)
 
 def given_to(launch: Started) -> CommandOptions:
     """The arguments of the training program, under today's names."""
-    return spelled(launch.options(spelling.SWITCHES), spelling.NAMES)
+    return spelled(launch.options(spelling.SWITCHES), ROWS.today)
 
 
 def recognised(launch: Started) -> bool:

@@ -4,47 +4,29 @@ from typing import Any
 
 from ....dsl.batch_ramp import Stage, steps_until
 from ....reading.facts import LaunchConfig, number_of, text_of
-from ...described import counts, known, options, rate_of, rates
+from ...described import known, options, rate_of, rates
 from ...observation import BOARD
 from ...run_folder import below
 from ..emit.schedule import DECAYS, STYLES
+from ..option_rows import ROWS
 from ..resume import RESHARDABLE
 from .ramp import Ramp, batch_ramp
 
 Values = dict[str, Any]
 
 
-_COUNTS = options(
-    steps="--train-iters",
-    warmup="--lr-warmup-iters",
-    checkpoint_interval="--save-interval",
-    seed="--seed",
-)
-_RATES = options(
-    learning_rate="--lr",
-    min_learning_rate="--min-lr",
-    weight_decay="--weight-decay",
-    beta1="--adam-beta1",
-    beta2="--adam-beta2",
-    clip_grad="--clip-grad",
-    dropout="--hidden-dropout",
-)
 #: Optimizer -> option of its first moment.
 _MOMENTA = {"adam": "--adam-beta1", "sgd": "--sgd-momentum", "muon": "--muon-momentum"}
 #: What is not said and is not the language's default (arguments.py, optimizer_config.py and
 #: transformer_config.py of 0.19.2; older ones have the same).
-DEFAULTS: dict[str, tuple[str, Any]] = {
-    "schedule": ("--lr-decay-style", "linear"),
-    "min_learning_rate": ("--min-lr", 0.0),
-    "weight_decay": ("--weight-decay", 0.01),
-    "beta2": ("--adam-beta2", 0.999),
-    "dropout": ("--hidden-dropout", 0.1),
-}
+DEFAULTS = {"min_learning_rate": 0.0, "weight_decay": 0.01, "beta2": 0.999, "dropout": 0.1}
+#: What the rate does where nothing says it.
+SCHEDULE = "linear"
 
 
 def train(config: LaunchConfig) -> Values:
     """Options of Megatron-LM's training; other programs that take the same names mean the same."""
-    found = {**_unsaid(config), **counts(config, _COUNTS), **rates(config, _RATES)}
+    found = {**_unsaid(config), **ROWS.values(config, "train")}
     found |= _optimizer(config)
     if stores_scores(config):
         found["attention"] = "unfused"
@@ -85,7 +67,9 @@ def _unsaid(config: LaunchConfig) -> Values:
     """Megatron-LM's defaults, where it is what trains."""
     if config.framework != "megatron" or not config.given("--hidden-size"):
         return {}
-    return {name: value for name, (option, value) in DEFAULTS.items() if not config.given(option)}
+    names = {name: ROWS.setting("train", name).name for name in DEFAULTS}
+    unsaid = {name: DEFAULTS[name] for name, option in names.items() if not config.given(option)}
+    return unsaid | ({} if config.given("--lr-decay-style") else {"schedule": SCHEDULE})
 
 
 def _optimizer(config: LaunchConfig) -> Values:

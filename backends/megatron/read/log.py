@@ -9,6 +9,7 @@ from typing import Any
 from ....compiler.plan import RECOMPUTE
 from ...log import Pace, RunLog, agreed, merged, number, plain, whole
 from .. import recomputed_modules
+from ..option_rows import ROWS
 from . import log_stack
 from .spelling import SHARDING
 
@@ -33,25 +34,14 @@ RESERVED = re.compile(r"memory \(MB\) \|.{0,200}?\bmax reserved: (\d{1,9}(?:\.\d
 
 #: Step, unit, elapsed time, batch size.
 Line = tuple[str, str, str, str]
+#: Figures of a run -> arguments that are printed: options, and what Megatron-LM makes of several.
 LAYOUT = {
-    "tp": "tensor_model_parallel_size",
-    "pp": "pipeline_model_parallel_size",
+    **ROWS.printed("layout"),
     "vpp": "virtual_pipeline_model_parallel_size",
-    "cp": "context_parallel_size",
-    "ep": "expert_model_parallel_size",
-    "micro_batch": "micro_batch_size",
     "dp": "data_parallel_size",
     "gpus": "world_size",
 }
-TRAIN = {"seq_len": "seq_length", "global_batch": "global_batch_size"}
-MODEL = {
-    "layers": "num_layers",
-    "hidden": "hidden_size",
-    "heads": "num_attention_heads",
-    "kv_heads": "num_query_groups",
-    "ffn": "ffn_hidden_size",
-    "experts": "num_experts",
-}
+TRAIN, MODEL = ROWS.printed("train"), ROWS.printed("model")
 #: Arguments that place layers by hand.
 PLACING = (
     "pipeline_model_parallel_layout",

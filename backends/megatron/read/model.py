@@ -3,44 +3,22 @@
 from typing import Any
 
 from ....reading.facts import LaunchConfig, number_of, text_of, texts_of
-from ...described import counts, known, options, rate_of, rates
+from ...described import known, rate_of
 from ...release_check import written_release
 from ..emit.experts import BALANCING
+from ..option_rows import ROWS
 from ..releases import END_ADDED
 from .expert_layers import entries
 
 Values = dict[str, Any]
 
 
-_LATENT = options(
-    q_lora_rank="--q-lora-rank",
-    kv_lora_rank="--kv-lora-rank",
-    qk_nope_head_dim="--qk-head-dim",
-    qk_rope_head_dim="--qk-pos-emb-head-dim",
-    v_head_dim="--v-head-dim",
-)
-_RATES = options(
-    norm_eps="--norm-epsilon",
-    init_std="--init-method-std",
-    glu_offset="--glu-linear-offset",
-    glu_clamp="--activation-func-clamp-value",
-)
+_LATENT = ("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+_BLOCK = ("norm_eps", "init_std", "glu_offset", "glu_clamp", "mtp_layers")
 _ACTIVATIONS = {"--squared-relu": "squared_relu", "--quick-geglu": "quick_gelu"}
-_ROUTER_COUNTS = options(
-    router_groups="--moe-router-num-groups",
-    router_limited_groups="--moe-router-group-topk",
-)
-_ROUTER_RATES = options(
-    router_scale="--moe-router-topk-scaling-factor",
-    z_loss="--moe-z-loss-coeff",
-)
+_ROUTER = ("router_groups", "router_limited_groups", "router_scale", "z_loss")
 _LLAMA3 = {"rope_scaling": "llama3", "rope_factor": 8.0, "rope_original_positions": 8192}
-_YARN = options(
-    rope_beta_fast="--yarn-beta-fast",
-    rope_beta_slow="--yarn-beta-slow",
-    rope_mscale="--mscale",
-    rope_mscale_all_dim="--mscale-all-dim",
-)
+_YARN = ("rope_beta_fast", "rope_beta_slow", "rope_mscale", "rope_mscale_all_dim")
 #: Positions before scaling where nothing says them (argument_utils.py:408, MLATransformerConfig).
 _ORIGINAL_POSITIONS = 4096
 
@@ -77,6 +55,10 @@ def model(config: LaunchConfig) -> Values:
     return found
 
 
+def _read(config: LaunchConfig, *settings: str) -> Values:
+    return ROWS.values(config, "model", settings)
+
+
 def _blocks(config: LaunchConfig) -> Values:
     norm = (text_of(config.option("--normalization")) or "").lower()
     found: Values = {
@@ -89,16 +71,16 @@ def _blocks(config: LaunchConfig) -> Values:
             found["activation"] = activation
     if config.given("--add-qkv-bias") and not found["bias"]:
         found["qkv_bias"] = True
-    found |= rates(config, _RATES) | counts(config, options(mtp_layers="--mtp-num-layers"))
+    found |= _read(config, *_BLOCK)
     if found.get("mtp_layers"):
-        found |= rates(config, options(mtp_weight="--mtp-loss-scaling-factor"))
+        found |= _read(config, "mtp_weight")
     return found
 
 
 def _attention(config: LaunchConfig) -> Values:
     latent = config.given("--multi-latent-attention")
     found: Values = {"qk_norm": config.given("--qk-layernorm") and not latent}
-    found |= counts(config, _LATENT if latent else options(head_dim="--kv-channels"))
+    found |= _read(config, *(_LATENT if latent else ("head_dim",)))
     if text_of(config.option("--softmax-type")) == "learnable":
         found["attention_sinks"] = True
     window = texts_of(config.option("--window-size"))
@@ -125,11 +107,10 @@ def _positions(config: LaunchConfig) -> Values:
         kind = "rope"
     position = {"rope": "rope", "yarn": "rope", "none": "none"}.get(kind, "learned")
     if position == "rope":
-        found = rates(config, options(rope_theta="--rotary-base"))
+        found = _read(config, "rope_theta")
         return {"position": position} | found | _scaling(config, kind)
     if position == "learned":
-        found = counts(config, options(max_positions="--max-position-embeddings"))
-        return {"position": position} | found
+        return {"position": position} | _read(config, "max_positions")
     return {"position": position}
 
 
@@ -157,13 +138,13 @@ def _yarn(config: LaunchConfig, factor: float) -> Values:
     }
     if config.given("--no-yarn-correction-range-round-to-int"):
         found["rope_truncate"] = False
-    return found | rates(config, _YARN)
+    return found | _read(config, *_YARN)
 
 
 def _experts(config: LaunchConfig) -> Values:
     found: Values = {"experts": config.number("experts")}
     found["topk"] = number_of(config.option("--moe-router-topk")) or 2
-    found |= counts(config, options(expert_ffn="--moe-ffn-hidden-size"))
+    found |= _read(config, "expert_ffn")
     shared = number_of(config.option("--moe-shared-expert-intermediate-size"))
     width = found.get("expert_ffn") or number_of(config.option("--ffn-hidden-size"))
     if shared and width and shared % width == 0:
@@ -180,7 +161,7 @@ def _router(config: LaunchConfig, topk: int) -> Values:
     found: Values = {"router_score": "sigmoid"} if sigmoid else {}
     if topk == 1 if sigmoid else config.given("--moe-router-pre-softmax"):
         found["router_norm"] = False
-    found |= counts(config, _ROUTER_COUNTS) | rates(config, _ROUTER_RATES)
+    found |= _read(config, *_ROUTER)
     if config.given("--moe-router-enable-expert-bias"):
         rate = rate_of(config.option("--moe-router-bias-update-rate"))
         found["router_bias_rate"] = 1e-3 if rate is None else rate

@@ -8,37 +8,25 @@ from ...observation import BOARD
 from ...release_check import written_release
 from ...run_folder import below
 from ..data import SPLITS
+from ..option_rows import ROWS
 from ..options import Options
 from ..stack import WHOLE_STEP
 from ..transformer_engine import ATTENTION
-from . import spelling
+from .spelling import FP8
 
 Values = dict[str, Any]
 
-_TEXTS = {
-    "split": "--split",
-    "data_cache": "--data-cache-path",
-    "tokenizer": "--tokenizer-model",
-    "tokenizer_type": "--tokenizer-type",
-    "checkpoints": "--save",
-    "tensorboard": "--tensorboard-dir",
-    "wandb": "--wandb-project",
-}
-_COUNTS = {
-    "log_interval": "--log-interval",
-    "eval_interval": "--eval-interval",
-    "eval_iters": "--eval-iters",
-}
 _DATA = {"data": "--data-path", **SPLITS}
 
 
 def options(config: LaunchConfig) -> Values:
     """What the block would say beside its defaults; values that it does not take are left out."""
-    texts = {name: text_of(config.option(option)) for name, option in _TEXTS.items()}
-    found: Values = {name: below(text, config) for name, text in texts.items()}
-    if found["tensorboard"] == BOARD:
-        found["tensorboard"] = None
-    found |= {name: number_of(config.option(option)) for name, option in _COUNTS.items()}
+    found: Values = {
+        name: below(value, config) if isinstance(value, str) else value
+        for name, value in ROWS.values(config, "target").items()
+    }
+    if found.get("tensorboard") == BOARD:
+        del found["tensorboard"]
     found |= {name: _data(config.option(option)) for name, option in _DATA.items()}
     if config.given("--mock-data"):
         found["data"] = Data()
@@ -97,7 +85,7 @@ def _stack(config: LaunchConfig) -> Values:
         "fp8_recipe": _recipe(config),
     }
     found["cuda_graph"] = text_of(config.option("--cuda-graph-impl")) == WHOLE_STEP
-    if config.given(*spelling.FP8) and distributed_optimizer(config):
+    if config.given(*ROWS.by_name[FP8].names) and distributed_optimizer(config):
         found["fp8_params"] = config.given("--fp8-param-gather")
     if config.given("--grad-reduce-in-bf16"):
         found["grad_dtype"] = "bf16"
@@ -168,7 +156,7 @@ def _attention(config: LaunchConfig) -> str | None:
 
 def _recipe(config: LaunchConfig) -> str | None:
     """Megatron-LM's own default where the launch names none; mxfp8 is a precision of the language."""
-    if not config.given(*spelling.FP8):
+    if not config.given(*ROWS.by_name[FP8].names):
         return None
     return text_of(config.option("--fp8-recipe")) or "delayed"
 

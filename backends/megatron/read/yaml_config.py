@@ -14,6 +14,7 @@ from ....reading.command_options import CommandOption, CommandOptions, spelled
 from ....reading.facts import Fact, LaunchConfig, Unknown
 from ....reading.yaml_settings import Scalar
 from ...yaml_jobs import yaml_job
+from ..option_rows import ROWS
 from . import arguments, spelling
 from .commands import NO_CONFIG
 
@@ -125,7 +126,7 @@ def _given(path: str, scalars: Iterable[Scalar]) -> CommandOptions:
                 option = _unclear(option, "it is written twice, with different values")
             options[option.name] = option
     start, every = Word((Piece("", path, 1, 1),)), tuple(options.values())
-    renamed = spelled(CommandOptions(options, start, (), every), spelling.NAMES)
+    renamed = spelled(CommandOptions(options, start, (), every), ROWS.today)
     return Merged(renamed.values, start, (), every)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from parc.backends.megatron import BACKEND, read
-from parc.backends.megatron.read.expressed import EXPRESSED, OTHER, unexpressed
+from parc.backends.megatron.option_rows import ROWS
+from parc.backends.megatron.read.expressed import OTHER, unexpressed
 from parc.backends.megatron.read.spelling import TELLING
 from tests.support.megatron_plans import PLANS
 from tests.support.read_back import read_back
@@ -32,8 +33,8 @@ def test_every_option_that_readers_look_up_is_listed() -> None:
     # tell whether a run lasts.
     telling = {"--warmup", "--nccl-ub", "--per-device-train-batch-size", "--exit-signal"}
     telling |= {"--exit-duration-in-mins", "--finetune", "--non-persistent-save-interval"}
-    assert looked_up - EXPRESSED == {"--pipeline-model-parallel-layout"} | telling
-    assert set(OTHER) <= EXPRESSED and {"--train-tokens"} == TELLING - EXPRESSED
+    assert looked_up - ROWS.expressed == {"--pipeline-model-parallel-layout"} | telling
+    assert set(OTHER) <= ROWS.expressed and {"--train-tokens"} == TELLING - ROWS.expressed
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -5,7 +5,7 @@ import pytest
 from parc.backends.launch_files import read_jobs
 from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
-from parc.backends.megatron.read.described import DEFAULTS
+from parc.backends.megatron.read.described import DEFAULTS, SCHEDULE
 from parc.backends.megatron.tensor_overlap import overlapped
 from parc.backends.observation import log_interval
 from parc.dsl.job import Train
@@ -94,7 +94,7 @@ def config(text: str) -> LaunchConfig:
 )  # fmt: skip
 def test_other_scripts(text: str, train: dict[str, object]) -> None:
     found = READER.train(config(text))
-    unsaid = {name: value for name, (_, value) in DEFAULTS.items()} | {"warmup": 0}
+    unsaid = {**DEFAULTS, "schedule": SCHEDULE, "warmup": 0}
     assert found == (unsaid if "lr-decay-style" not in text else _without_schedule(unsaid)) | train
 
 

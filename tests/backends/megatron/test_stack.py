@@ -8,9 +8,9 @@ import pytest
 
 from parc.backends.launch_files import read_jobs
 from parc.backends.megatron import BACKEND
+from parc.backends.megatron.option_rows import ROWS
 from parc.backends.megatron.options import Options
 from parc.backends.megatron.read import READER
-from parc.backends.megatron.stack import SAID_AS
 from parc.backends.megatron.transformer_engine import recipe_of
 from parc.compiler import estimate
 from parc.compiler.plan import Layout
@@ -285,8 +285,8 @@ def test_recipes_are_written_and_read(recipe: Any) -> None:
     assert config.value("precision") == "bf16+fp8" and not unexpressed(config)
 
 
-@pytest.mark.parametrize("option", SAID_AS)
+@pytest.mark.parametrize("option", ROWS.said)
 def test_extra_is_told_the_setting(option: str) -> None:
     (said,) = problems({"extra": {option.strip("-"): True}})
-    assert said.code == "PAR395" and said.help == f"say it with {SAID_AS[option]}"
+    assert said.code == "PAR395" and said.help == f"say it with {ROWS.said[option]}"
     assert not problems({"extra": {option.strip("-").replace("-", "_"): False}})
