@@ -97,7 +97,7 @@ def test_an_option(tree: Tree) -> None:
     (tree.root / "train.sh").write_text(script)
     assert "--log-energy" in tree.run("parc import train.sh").stderr
     printed = tree.follow(RECIPES["option"])
-    assert "model run" in printed and "--log-energy" not in printed
+    assert "model train" in printed and "--log-energy" not in printed
 
 
 def test_a_rule(tree: Tree) -> None:
