@@ -17,7 +17,9 @@ from tests.project.test_packaging import ROOMS
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
-RECIPES = dict(re.findall(r"^## Adding an? (?:decision )?(\w+)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))
+RECIPES = dict(
+    re.findall(r"^## Adding an? (?:decision )?(\w+)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
+)
 EDIT = re.compile(
     r"^(?P<how>In|At the end of|New file) `(?P<path>[^`]+)`(?:, below `(?P<line>[^\n]+)`)?:\n\n"
     r"```\w*\n(?P<text>.*?)^```$",
