@@ -1,6 +1,6 @@
 """A framework -> what each of its releases accepts: those that parc writes for, and those before them.
 
-`python -m parc.lint.releases.listing` writes the tables of this folder, from the frameworks' own code.
+`python -m benchmarks.lint.listing` writes the tables of this folder, from the frameworks' own code.
 """
 
 import re

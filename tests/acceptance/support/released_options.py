@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from parc.lint.releases.listing.argparse_options import Row
-from parc.lint.releases.listing.table import COLUMNS, table
+from benchmarks.lint.listing.argparse_options import Row
+from benchmarks.lint.listing.table import COLUMNS, table
 from tests.acceptance.support.environments import CHECKOUT, RECIPES, TREE, environment
 from tests.acceptance.support.probe_runs import PROBES
 

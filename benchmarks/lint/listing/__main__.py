@@ -1,4 +1,4 @@
-"""`python -m parc.lint.releases.listing FRAMEWORK RELEASE:VERSION=PLACE... > lint/releases/FRAMEWORK.csv`
+"""`python -m benchmarks.lint.listing FRAMEWORK RELEASE:VERSION=PLACE... > lint/releases/FRAMEWORK.csv`
 
 Writes the table of the releases named, oldest first. A place is the folder of a checkout, a wheel, or a
 repository and one of its revisions, `GITDIR@REVISION`. `forks` for the framework lists what forks of
@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import sys
 
-from ..history import history
+from parc.lint.releases.history import history
+
 from .argparse_options import Row
 from .frameworks import FORKED, LISTERS, megatron, programs
 from .source_code import SourceCode
 from .table import COLUMNS, table
 
-_COMMAND = "python -m parc.lint.releases.listing"
+_COMMAND = "python -m benchmarks.lint.listing"
 
 
 def main(framework: str, *sources: str) -> None:

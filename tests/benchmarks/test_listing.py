@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.lint.listing.__main__ import main
+from benchmarks.lint.listing.argparse_options import options
+from benchmarks.lint.listing.class_fields import classes_of, rows_of
+from benchmarks.lint.listing.deepspeed_keys import keys
+from benchmarks.lint.listing.table import table
 from parc.backends.released_options import option_table
-from parc.lint.releases.listing.__main__ import main
-from parc.lint.releases.listing.argparse_options import options
-from parc.lint.releases.listing.class_fields import classes_of, rows_of
-from parc.lint.releases.listing.deepspeed_keys import keys
-from parc.lint.releases.listing.table import table
 
 PARSER = """
 def add(parser):
