@@ -32,6 +32,7 @@ class OptionRow:
     `said`: how a job says it, where `extra` would set it.
     `lost`: no job says it, whoever decides it. `extra`: `extra` may set it where the job writes none.
     `fork`: older releases or forks have it, none that parc writes for; `switch`: it takes no value there.
+    `below`: whatever stands below it in a file has the same owner.
     """
 
     name: str
@@ -48,6 +49,12 @@ class OptionRow:
     extra: bool = False
     fork: bool = False
     switch: bool = False
+    below: bool = False
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The keys that lead to it in a file of sections."""
+        return tuple(self.name.split("."))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,7 +64,8 @@ class OptionRow:
 
 @dataclass(frozen=True)
 class OptionRows:
-    """The rows of a framework, and what follows from them; `scope` is that of its settings in files."""
+    """The rows of a framework, and what follows from them; `scope` is that of its settings in files, beside
+    options of a command, which begin with dashes."""
 
     scope: str
     rows: tuple[OptionRow, ...]
@@ -78,11 +86,14 @@ class OptionRows:
         return frozenset(name for row in rows for name in row.names)
 
     @cached_property
-    def decided(self) -> frozenset[str]:
-        """What the job or the layout decides, in this plan or in another."""
+    def decided(self) -> tuple[str, ...]:
+        """What the job or the layout decides, in this plan or in another, as patterns of names."""
         blocks = ("model", "train", "layout")
-        rows = (row for row in self.rows if row.owner in blocks and not row.fork)
-        return frozenset(row.name for row in rows if not row.extra)
+        rows = [row for row in self.rows if row.owner in blocks and not row.fork and not row.extra]
+        return (
+            *(row.name for row in rows),
+            *(f"{row.name}.*" for row in rows if row.below),
+        )
 
     @cached_property
     def said(self) -> Mapping[str, str]:
@@ -112,10 +123,19 @@ class OptionRows:
         return {(row.owner, row.setting): row for row in self.rows if row.setting}
 
     def values(
-        self, config: LaunchConfig, block: Block, names: Iterable[str] = ()
+        self,
+        config: LaunchConfig,
+        block: Block,
+        names: Iterable[str] = (),
+        scope: str | None = None,
     ) -> dict[str, Any]:
-        """The settings of a block that the files give, or those named among them."""
+        """The settings of a block that the files give, or those named among them; `scope` may be another."""
         wanted = names or (name for owner, name in self._by_setting if owner == block)
         rows = (self._by_setting[block, name] for name in wanted)
-        read = ((row.setting, row.read(config.setting(self.scope, row.name))) for row in rows)
-        return {setting: value for setting, value in read if value is not None}
+        values = {row.setting: row.read(self._written(config, row, scope)) for row in rows}
+        return {setting: value for setting, value in values.items() if value is not None}
+
+    def _written(self, config: LaunchConfig, row: OptionRow, scope: str | None) -> Setting | None:
+        """A name of the command among those of a file counts first."""
+        own = "argument" if row.name.startswith("--") else scope or self.scope
+        return config.setting(own, *row.names)

@@ -9,9 +9,9 @@ from ...dsl.job import Job
 from .. import extra
 from ..extra import Kinds, Value
 from ..released_options import ReleasedOption, released_options
+from .option_rows import ROWS
 from .options import options_of
 from .releases import NEWEST, top_keys
-from .stack import SAID_AS
 
 IGNORED, UNKNOWN, WRONG = "PAR407", "PAR403", "PAR416"
 CODES = {
@@ -20,25 +20,6 @@ CODES = {
     UNKNOWN: ("unknown-section-key", "a key that DeepSpeed refuses"),
     WRONG: ("config-value", "a value that DeepSpeed does not take"),
 }
-#: What the job or the layout decides, in this plan or in another.
-OWNED = (
-    # The batch.
-    "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "elasticity*",
-    # The degrees.
-    "sequence_parallel_size", "tensor_parallel*", "expert_parallel*",
-    # ZeRO: its stage, its shards, and what leaves the GPU.
-    "zero_optimization", "zero_optimization.stage", "zero_optimization.zero_hpz_partition_size",
-    "zero_optimization.mics_shard_size", "zero_optimization.offload_optimizer",
-    "zero_optimization.offload_param", "zero_optimization.offload_*.device",
-    "zero_optimization.cpu_offload", "zero_optimization.cpu_offload_param",
-    # Recomputation: runtime/pipe/engine.py:217 sets it over what train.py says.
-    "pipeline.activation_checkpoint_interval",
-    # The precision.
-    "amp*", "bf16*", "bfloat16*", "fp16", "fp16.enabled", "fp16.fp16_master_weights_and_grads",
-    "torch_autocast*", "data_types", "data_types.grad_accum_dtype", "data_types.param_dtype",
-    # The optimizer.
-    "optimizer*", "scheduler*", "gradient_clipping", "zero_allow_untested_optimizer",
-)  # fmt: skip
 #: Top keys that are no matter of DeepSpeed's time or memory.
 FREE = frozenset({
     "aio", "autotuning", "checkpoint", "comet", "comms_logger", "csv_monitor", "dataloader_drop_last",
@@ -101,13 +82,13 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     for key, value in options_of(job).extra.items():
         top = key.partition(".")[0]
         span = job.span("target", "deepspeed", "extra", key)
-        if key in SAID_AS:
+        if key in ROWS.said:
             continue  # `stack.problems` says which setting it has
         if top not in tops:
             cure = extra.elsewhere("deepspeed", top, release) or "take the key out of `extra`"
             message = f"deepspeed {release} reads no key `{top}` and would ignore it"
             yield Diagnostic(IGNORED, message, span, help=cure)
-        elif extra.among(key, OWNED):
+        elif extra.among(key, ROWS.decided):
             yield extra.decided(job, "deepspeed", key)
         elif holder := _refuses(key, known):
             message = (

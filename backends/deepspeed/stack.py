@@ -10,17 +10,11 @@ from ...dsl.job import Job
 from ..pytorch_kernels import COMPILED_LOSS, EAGER_NORM_BYTES, EAGER_NORM_KEPT, chosen_attention
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, runs_elsewhere, said_in_extra
+from .option_rows import ROWS
 from .options import hugging_face, masked, options_of, wide_gradients
 
 TARGET = "deepspeed"
 
-#: Keys of ds_config.json that settings of the block write, and how each is said.
-SAID_AS = {
-    "communication_data_type": "grad_dtype",
-    "seq_parallel_communication_data_type": "grad_dtype",
-    "zero_optimization.overlap_comm": "dp_overlap",
-    "tensor_parallel.tp_overlap_comm": "tp_overlap = true",
-}
 #: Kernels of scaled_dot_product_attention that PyTorch is forbidden to choose, by the one it shall: what is
 #: left beside that is the sum in plain operations (torch/backends/cuda/__init__.py).
 FORBIDS = {
@@ -100,8 +94,8 @@ def problems(job: Job) -> Iterator[Diagnostic]:
             job, TARGET, "grad_dtype", message, "grad_dtype = fp32, or leave it out"
         )
     for key in options.extra:
-        if key in SAID_AS:
-            yield said_in_extra(job, TARGET, key, SAID_AS[key])
+        if key in ROWS.said:
+            yield said_in_extra(job, TARGET, key, ROWS.said[key])
 
 
 def _attention(job: Job) -> Iterator[Diagnostic]:

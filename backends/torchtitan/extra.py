@@ -9,10 +9,10 @@ from ...dsl.job import Job
 from .. import extra
 from ..extra import Value
 from ..released_options import ReleasedOption, released_options, releases
+from .option_rows import ROWS
 from .options import options_of
 from .releases import release
 from .schema import MOVED
-from .stack import SAID_AS
 
 NEWEST = list(releases("torchtitan"))[-1]
 UNKNOWN, WRONG = "PAR365", "PAR393"
@@ -22,29 +22,6 @@ CODES = {
     WRONG: ("setting-kind", "`extra` gives a setting another kind of value than torchtitan takes"),
 }
 
-#: What the job or the layout decides, in this plan or in another.
-OWNED = (
-    # The model and the data.
-    "model.name", "model.flavor", "model.converters", "experimental.custom_import",
-    "training.dataset", "training.dataset_path", "dataloader.dataset*",
-    "validation.dataset", "validation.dataset_path", "validator.dataloader.dataset*",
-    # The batch, and the length of the run.
-    "training.local_batch_size", "training.global_batch_size", "training.seq_len", "training.steps",
-    "validation.local_batch_size", "validation.seq_len",
-    # The precision.
-    "training.dtype", "training.mixed_precision_param", "quantize.*.recipe_name",
-    # The degrees, and the stages of a pipeline.
-    "comm.mode", "parallelism.*_degree", "parallelism.fsdp_reshard_after_forward",
-    "parallelism.module_fqns_per_model_part", "parallelism.pipeline_parallel_*_layers",
-    "parallelism.pipeline_parallel_layers_per_stage", "parallelism.pipeline_parallel_microbatch_size",
-    "parallelism.pipeline_parallel_schedule*",
-    # What leaves the GPU, and recomputation.
-    "training.enable_cpu_offload", "activation_checkpoint.mode", "activation_checkpoint.selective_ac_option",
-    # The optimizer and its rate.
-    "optimizer.name", "optimizer.lr", "optimizer.beta*", "optimizer.weight_decay", "training.max_norm",
-    "lr_scheduler.warmup_steps", "lr_scheduler.decay_*", "lr_scheduler.min_lr_factor",
-    "debug.seed", "training.seed",
-)  # fmt: skip
 #: What changes time or memory, and no setting of the language says.
 COSTS = (
     "activation_checkpoint.*", "compile.*", "debug.*", "experimental.*", "fault_tolerance.*",
@@ -104,9 +81,9 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     settings = known(options.version)
     for key, value in options.extra.items():
         span = job.span("target", "torchtitan", "extra", key)
-        if key in SAID_AS and key in settings:
+        if key in ROWS.said and key in settings:
             continue  # `stack.problems` says which setting it has
-        if extra.among(key, OWNED):
+        if extra.among(key, ROWS.decided):
             yield extra.decided(job, "torchtitan", key)
         elif key not in settings:
             message = f"torchtitan {release(job).name} has no setting `{key}`"

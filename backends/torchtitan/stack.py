@@ -17,21 +17,11 @@ from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, listed, runs_elsewhere, said_in_extra
 from .data import evaluates
 from .models import family
+from .option_rows import ROWS
 from .options import options_of
 from .releases import release, since
 
 TARGET = "torchtitan"
-
-#: Settings of torchtitan that settings of the block write, and how each is said.
-SAID_AS = {
-    "parallelism.enable_async_tensor_parallel": "tp_overlap = true",
-    "compile.enable_async_tensor_parallel": "tp_overlap = true",
-    "compile.enable": "compile, in `train`, and loss_kernel",
-    "compile.components": "compile, in `train`, and loss_kernel",
-    "quantize.linear.float8.recipe_name": "fp8_recipe",
-    "training.disable_cuda_graphs": "cuda_graph = false",
-    "parallelism.pipeline_parallel_schedule": "schedule",
-}
 
 
 def attention(job: Job) -> str:
@@ -225,8 +215,8 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         yield contradiction(job, TARGET, "cuda_graph", message, 'version = "0.3", or leave it out')
     for key in options.extra:
         section, _, name = key.rpartition(".")
-        if key in SAID_AS and name in release(job).sections.get(section, {}):
-            yield said_in_extra(job, TARGET, key, SAID_AS[key])
+        if key in ROWS.said and name in release(job).sections.get(section, {}):
+            yield said_in_extra(job, TARGET, key, ROWS.said[key])
 
 
 def _attention(job: Job) -> Iterator[Diagnostic]:

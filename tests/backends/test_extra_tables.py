@@ -11,12 +11,12 @@ import pytest
 
 from parc.backends import BACKENDS, extra
 from parc.backends.deepspeed import extra as deepspeed
-from parc.backends.deepspeed import stack as deepspeed_stack
+from parc.backends.deepspeed import option_rows as deepspeed_rows
 from parc.backends.megatron import extra as megatron
 from parc.backends.megatron import option_rows as megatron_rows
 from parc.backends.released_options import ReleasedOption, released_options, releases
 from parc.backends.torchtitan import extra as torchtitan
-from parc.backends.torchtitan import stack as torchtitan_stack
+from parc.backends.torchtitan import option_rows as torchtitan_rows
 from parc.compiler.plan import Layout
 from parc.dsl.model import Model
 from tests.support import sample_plans
@@ -25,21 +25,21 @@ from tests.support.bash_launches import command
 TABLES = {
     "megatron": (megatron_rows.ROWS.decided, megatron.COSTS, megatron_rows.ROWS.said),
     "deepspeed": (
-        deepspeed.OWNED,
+        deepspeed_rows.ROWS.decided,
         deepspeed.FREE,
         deepspeed.CHOICES,
         deepspeed.KIND_OF,
         deepspeed.NEEDS,
-        deepspeed_stack.SAID_AS,
+        deepspeed_rows.ROWS.said,
     ),
     "torchtitan": (
-        torchtitan.OWNED,
+        torchtitan_rows.ROWS.decided,
         torchtitan.COSTS,
         torchtitan.FORMS,
         torchtitan.NEWEST_FORMS,
         torchtitan.CHOICES,
         torchtitan.NEEDS,
-        torchtitan_stack.SAID_AS,
+        torchtitan_rows.ROWS.said,
     ),
 }
 #: Keys that layouts write and a user may set to something else, which is warned of.

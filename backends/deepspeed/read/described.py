@@ -6,22 +6,13 @@ from ....dsl.inputs.documents import json_value
 from ....dsl.job import Train
 from ....dsl.model import Model
 from ....reading.facts import LaunchConfig, text_of, texts_of
-from ...described import counts, known, rates
+from ...described import known
+from ..option_rows import ROWS
 from ..resume import ELASTIC_SWITCH
 
-_WARMUP = {"warmup": ("json", "scheduler.params.warmup_num_steps")}
-_STEPS = {
-    "steps": ("argument", "--steps"),
-    "checkpoint_interval": ("argument", "--save-interval"),
-}
 #: Settings of the target's block that the text of train.py has made.
 KERNELS = ("attention_kernel", "norm_kernel", "loss_kernel")
 _OPTIMIZERS = {"SGD": "sgd", "Adam": "adam", "AdamW": "adam"}
-_RATES = {
-    "learning_rate": ("json", "optimizer.params.lr"),
-    "weight_decay": ("json", "optimizer.params.weight_decay"),
-    "clip_grad": ("json", "gradient_clipping"),
-}
 
 
 def model(config: LaunchConfig) -> dict[str, Any]:
@@ -57,7 +48,7 @@ def _section(values: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def train(config: LaunchConfig) -> dict[str, Any]:
-    found = counts(config, _WARMUP) | rates(config, _RATES) | counts(config, _STEPS)
+    found = ROWS.values(config, "train")
     betas = texts_of(config.setting("json", "optimizer.params.betas"))
     if len(betas) == 2:
         found |= {"beta1": float(betas[0]), "beta2": float(betas[1])}

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....compiler.plan import OFFLOAD, RECOMPUTE
 from ...log import Pace, RunLog, Unit, agreed, json_after, merged, number, plain, whole
+from ..option_rows import ROWS
 
 #: Ways in which a step is reported, the most exact first: parc's train.py (`report`), DeepSpeed 0.19.8's
 #: pipeline (runtime/pipe/engine.py:386) and its throughput timer (utils/timer.py:265).
@@ -101,13 +102,8 @@ def _announced(said: Mapping[str, str], names: Iterable[str]) -> dict[str, int]:
 
 def _layout(config: Mapping[str, Any]) -> dict[str, int]:
     """What the configuration decides. Pipeline stages and recomputation are the program's own."""
-    found = {
-        "micro_batch": _at(config, "train_micro_batch_size_per_gpu"),
-        "cp": _at(config, "sequence_parallel_size"),
-        "zero": _at(config, "zero_optimization", "stage"),
-        "hpz": _at(config, "zero_optimization", "zero_hpz_partition_size"),
-        "microbatches": _at(config, "gradient_accumulation_steps"),
-    }
+    printed = ROWS.printed("layout")
+    found = {name: _at(config, *key.split(".")) for name, key in printed.items()}
     layout = {name: value for name, value in found.items() if isinstance(value, int) and value >= 0}
     if config:
         layout |= {"offload": _offload(config)}

@@ -3,22 +3,14 @@
 from collections.abc import Iterator
 
 from ....reading.facts import Fact, Setting, Unknown, Value
+from ..option_rows import ROWS
 from ..releases import top_keys
 from .document import Table
 
 Answer = Value | Unknown
 
-#: Fact -> key, and what DeepSpeed takes when it is absent (None: no fact).
-NUMBERS: dict[str, tuple[tuple[str, ...], Value | None]] = {
-    "global_batch": (("train_batch_size",), None),
-    "micro_batch": (("train_micro_batch_size_per_gpu",), None),
-    "microbatches": (("gradient_accumulation_steps",), None),
-    "zero": (("zero_optimization", "stage"), 0),
-    "hpz": (("zero_optimization", "zero_hpz_partition_size"), 1),
-    "ulysses": (("sequence_parallel_size",), 1),
-    "tp": (("tensor_parallel", "autotp_size"), None),
-}
 PRECISIONS = ("fp16", "bf16")
+TP = next(row for row in ROWS.facts if row.fact == "tp")
 
 
 def settings(table: Table) -> Iterator[Setting]:
@@ -42,10 +34,11 @@ def _told(value: object) -> Answer:
 
 def facts(path: str, table: Table) -> Iterator[Fact]:
     """The facts of a config, in the words of the file: `auto` is one."""
-    for name, (keys, default) in NUMBERS.items():
+    for row in ROWS.facts:
+        name, keys = row.fact, row.path
         member = table.find(*keys)
-        if member is None and default is not None:
-            yield Fact(name, default, path, *_nearest(table, keys))
+        if member is None and row.default is not None:
+            yield Fact(name, row.default, path, *_nearest(table, keys))
         elif member is not None:
             value = number(member.value)
             yield Fact(
@@ -57,7 +50,7 @@ def facts(path: str, table: Table) -> Iterator[Fact]:
 
 def samples(batch: Answer, table: Table) -> Answer:
     """Samples of a step: DeepSpeed counts those that AutoTP's ranks share once for each."""
-    tp = table.find(*NUMBERS["tp"][0])
+    tp = table.find(*TP.path)
     ways = tp.value if tp is not None else 1
     if isinstance(batch, int) and isinstance(ways, int) and ways > 1 and batch % ways == 0:
         return batch // ways

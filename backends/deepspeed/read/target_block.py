@@ -4,34 +4,25 @@ from typing import Any
 
 from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, Setting, text_of, texts_of
-from ...described import counts, known
+from ...described import known
 from ...observation import BOARD
 from ...release_check import written_release
 from ...run_folder import below
+from ..option_rows import ROWS
 from ..options import Options
 from .described import written
 from .stack import stack
 
-_TEXTS = {
-    "data_dtype": "--data-dtype",
-    "save": "--save",
-    "tensorboard": "--tensorboard",
-}
-_COUNTS = {
-    "log_interval": ("argument", "--log-interval"),
-    "eval_interval": ("argument", "--eval-interval"),
-    "eval_iters": ("argument", "--eval-iters"),
-}
-
 
 def options(config: LaunchConfig) -> dict[str, Any]:
     """What the block would say beside its defaults."""
-    texts = {name: text_of(config.option(option)) for name, option in _TEXTS.items()}
-    found = known(**{name: below(text, config) for name, text in texts.items()})
+    found = {
+        name: below(value, config) if isinstance(value, str) else value
+        for name, value in ROWS.values(config, "target").items()
+    }
     if found.get("tensorboard") == BOARD:
         del found["tensorboard"]
     found |= {} if config.given("--save") else {"save": None}
-    found |= counts(config, _COUNTS)
     if written(config, "training").get("tracker") != "wandb":
         found |= known(wandb=text_of(config.setting("json", "wandb.project")))
     found |= known(data=_data(config, "--data"), valid_data=_data(config, "--valid-data"))

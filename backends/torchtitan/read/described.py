@@ -3,7 +3,8 @@
 from typing import Any
 
 from ....reading.facts import LaunchConfig, number_of, text_of
-from ...described import counts, rates
+from ...described import counts
+from ..option_rows import ROWS
 from . import python_sources
 from .models import model_values
 from .python_sources import FLAVOR
@@ -12,23 +13,8 @@ from .training import checkpoints, kernels, schedule
 
 Values = dict[str, Any]
 
-_COUNTS = {
-    "steps": "training.steps",
-    "warmup": "lr_scheduler.warmup_steps",
-    "checkpoint_interval": "checkpoint.interval",
-    "keep_checkpoints": "checkpoint.keep_latest_k",
-    "seed": "debug.seed",
-}
 #: Where 0.2.0 and earlier releases have the seed.
 _OLDER_SEED = "training.seed"
-#: 0.3.0 has those of the optimizer in groups of parameters, which are not read.
-_RATES = {
-    "learning_rate": "optimizer.lr",
-    "weight_decay": "optimizer.weight_decay",
-    "beta1": "optimizer.beta1",
-    "beta2": "optimizer.beta2",
-    "clip_grad": "training.max_norm",
-}
 
 
 def model(config: LaunchConfig) -> Values:
@@ -50,8 +36,7 @@ def model(config: LaunchConfig) -> Values:
 def train(config: LaunchConfig) -> Values:
     scope = "python" if _python(config) else "toml"
     found = counts(config, {"seed": (scope, _OLDER_SEED)})
-    found |= counts(config, {name: (scope, key) for name, key in _COUNTS.items()})
-    found |= rates(config, {name: (scope, key) for name, key in _RATES.items()})
+    found |= ROWS.values(config, "train", scope=scope)
     found |= schedule(config, scope, found)
     return found | kernels(config, scope) | checkpoints(config, scope)
 

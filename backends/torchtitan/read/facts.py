@@ -7,20 +7,13 @@ from functools import cached_property
 from typing import Any
 
 from ....reading.facts import Unknown, Value
+from ..option_rows import ROWS
 from .sources import Launch, Place, Registered, Settings
 from .spelling import FLAVORS, FLOAT8, ORDERS
 
 Found = tuple[str, Value | Unknown, Place]
 Number = int | Unknown
 
-#: Numbers of [training] and [parallelism] that are facts as they stand.
-PLAIN = {
-    "tp": "parallelism.tensor_parallel_degree",
-    "pp": "parallelism.pipeline_parallel_degree",
-    "cp": "parallelism.context_parallel_degree",
-    "ep": "parallelism.expert_parallel_degree",
-    "seq_len": "training.seq_len",
-}
 #: Last part of a converter's name -> precision; 0.2.2 writes `quantize.linear.float8`.
 CONVERTERS = {"linear.float8": "fp8", "linear.mx": "mxfp8", "float8": "fp8", "mx": "mxfp8"}
 SIZES = {"layers": "n_layers", "hidden": "dim", "heads": "n_heads"}
@@ -33,8 +26,8 @@ class Reader:
     launch: Launch | None
 
     def facts(self) -> Iterator[Found]:
-        for name, key in PLAIN.items():
-            yield name, self.settings.number(key), self.settings.place(key)
+        for row in ROWS.facts:
+            yield row.fact, self.settings.number(row.name), self.settings.place(row.name)
         yield from self._mesh()
         yield from self._batch()
         yield "vpp", self._virtual(), self.settings.place("parallelism.pipeline_parallel_schedule")

@@ -4,10 +4,11 @@ from typing import Any
 
 from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, text_of
-from ...described import counts, known
+from ...described import known
 from ...observation import FOLDER
 from ...release_check import written_release
 from ...run_folder import below
+from ..option_rows import ROWS
 from ..options import Options
 from .stack import stack
 
@@ -15,11 +16,6 @@ from .stack import stack
 SYNTHETIC, BLEND = "synthetic", "blend"
 #: Release by the language of its configuration.
 _RELEASES = {"toml": "0.2.2", "python": "0.3"}
-_TEXTS = {
-    "hf_assets_path": "model.hf_assets_path",
-    "dump_folder": "job.dump_folder",
-    "checkpoint": "checkpoint.folder",
-}
 
 
 def options(config: LaunchConfig) -> dict[str, Any]:
@@ -27,10 +23,9 @@ def options(config: LaunchConfig) -> dict[str, Any]:
     implied = _RELEASES.get(config.kind.variant)
     version = written_release(config, "torchtitan") or implied
     found = known(version=version, data=_data(config))
-    for name, key in _TEXTS.items():
-        found |= known(**{name: below(text_of(config.setting("toml", key)), config)})
+    for name, value in ROWS.values(config, "target").items():
+        found[name] = below(value, config) if isinstance(value, str) else value
     found |= _board(config)
-    found |= counts(config, {"log_interval": ("toml", "metrics.log_freq")})
     found |= {"save": text_of(config.setting("toml", "checkpoint.enable")) == str(True)}
     found |= stack(config)
     defaults = Options.model_fields

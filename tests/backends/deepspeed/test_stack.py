@@ -9,9 +9,9 @@ import black
 import pytest
 
 from parc.backends.deepspeed import BACKEND
+from parc.backends.deepspeed.option_rows import ROWS
 from parc.backends.deepspeed.options import Options
 from parc.backends.deepspeed.read import READER
-from parc.backends.deepspeed.stack import SAID_AS
 from parc.backends.launch_files import read_jobs
 from parc.backends.stack_facts import FACTS, Fixed, Said
 from parc.compiler import estimate
@@ -171,10 +171,10 @@ def test_contradictions_are_named(case: str) -> None:
     assert len(found) == 1 and named in found[0].message and found[0].help
 
 
-@pytest.mark.parametrize("key", SAID_AS)
+@pytest.mark.parametrize("key", ROWS.said)
 def test_extra_is_told_the_setting(key: str) -> None:
     (said,) = problems({"extra": {key: True}})
-    assert said.code == "PAR395" and said.help == f"say it with {SAID_AS[key]}"
+    assert said.code == "PAR395" and said.help == f"say it with {ROWS.said[key]}"
 
 
 def test_every_fact_is_said_or_fixed() -> None:

@@ -9,9 +9,10 @@ import pytest
 from parc.backends.launch_files import read_jobs
 from parc.backends.stack_facts import FACTS, Fixed, Said
 from parc.backends.torchtitan import BACKEND
+from parc.backends.torchtitan.option_rows import ROWS
 from parc.backends.torchtitan.options import Options
 from parc.backends.torchtitan.read import READER
-from parc.backends.torchtitan.stack import SAID_AS, kernel
+from parc.backends.torchtitan.stack import kernel
 from parc.compiler import estimate
 from parc.compiler.plan import Layout, Plan
 from parc.compiler.rules.validity import problems as broken
@@ -226,14 +227,14 @@ def test_contradictions_are_named(case: str) -> None:
     assert said.code == "PAR395" and named in said.message and said.help
 
 
-@pytest.mark.parametrize("key", SAID_AS)
+@pytest.mark.parametrize("key", ROWS.said)
 def test_extra_is_told_the_setting(key: str) -> None:
     cures = [
         each.help
         for version in ("0.2.2", "0.3")
         for each in problems({"version": version, "extra": {key: True}})
     ]
-    assert f"say it with {SAID_AS[key]}" in cures
+    assert f"say it with {ROWS.said[key]}" in cures
 
 
 @pytest.mark.parametrize(
