@@ -32,6 +32,8 @@ class OptionRow:
     `said`: how a job says it, where `extra` would set it.
     `lost`: no job says it, whoever decides it. `extra`: `extra` may set it where the job writes none.
     `fork`: older releases or forks have it, none that parc writes for; `switch`: it takes no value there.
+    `positive`: a number above 0; `checked`: words that the framework itself takes, after its parser.
+    `replaces`: names that are gone, with the same value, which readers do not take for it.
     `below`: whatever stands below it in a file has the same owner.
     """
 
@@ -49,6 +51,9 @@ class OptionRow:
     extra: bool = False
     fork: bool = False
     switch: bool = False
+    positive: bool = False
+    checked: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
     below: bool = False
 
     @property
@@ -78,6 +83,12 @@ class OptionRows:
     def today(self) -> Mapping[str, str]:
         """Name of an older release or a fork -> today's."""
         return {older: row.name for row in self.rows for older in row.older}
+
+    @cached_property
+    def renamed(self) -> Mapping[str, str]:
+        """Name that is gone -> today's, with the same meaning and value."""
+        pairs = ((gone, row.name) for row in self.rows for gone in (*row.older, *row.replaces))
+        return dict(pairs)
 
     @cached_property
     def expressed(self) -> frozenset[str]:

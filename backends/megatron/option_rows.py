@@ -8,17 +8,29 @@ from ...reading.facts import text_of
 from ..described import rate_of
 from ..option_row import OptionRow, OptionRows
 
+#: Words of --recompute-modules and --offload-modules.
+_RECOMPUTED = """core_attn moe_act layernorm mla_up_proj mlp moe shared_experts gdn_norm_out gdp_in_proj
+    gdp_qkv mhc"""
+_OFFLOADED = """attn_norm qkv_linear core_attn attn_proj mlp_norm expert_fc1 moe_act fused_group_mlp
+    gdp_qkv"""
+
 _ROWS = (
     # The training.
-    OptionRow("--micro-batch-size", "layout", fact="micro_batch", older=("--batch-size",)),
-    OptionRow("--global-batch-size", "train", fact="global_batch"),
     OptionRow(
-        "--seq-length", "train", fact="seq_len", older=("--encoder-seq-length", "--max-length")
+        "--micro-batch-size", "layout", fact="micro_batch", older=("--batch-size",), positive=True
+    ),
+    OptionRow("--global-batch-size", "train", fact="global_batch", positive=True),
+    OptionRow(
+        "--seq-length",
+        "train",
+        fact="seq_len",
+        older=("--encoder-seq-length", "--max-length"),
+        positive=True,
     ),
     OptionRow("--train-iters", "train", "steps"),
     OptionRow("--train-samples", "train"),
     OptionRow("--lr-warmup-iters", "train", "warmup"),
-    OptionRow("--save-interval", "train", "checkpoint_interval", extra=True),
+    OptionRow("--save-interval", "train", "checkpoint_interval", extra=True, positive=True),
     OptionRow("--seed", "train", "seed", extra=True),
     OptionRow("--lr", "train", "learning_rate", rate_of),
     OptionRow("--min-lr", "train", "min_learning_rate", rate_of),
@@ -37,7 +49,12 @@ _ROWS = (
     OptionRow("--sgd-momentum", "train"),
     OptionRow("--muon-momentum", "train"),
     OptionRow("--attention-dropout", "train"),
-    OptionRow("--attention-backend", "train", extra=True),
+    OptionRow(
+        "--attention-backend",
+        "train",
+        extra=True,
+        checked=("auto", "flash", "fused", "unfused", "local"),
+    ),
     OptionRow("--lr-decay-style", "train", words=("cosine", "linear", "constant", "WSD")),
     OptionRow("--lr-decay-iters", "train"),
     OptionRow("--lr-decay-samples", "train"),
@@ -54,19 +71,21 @@ _ROWS = (
     OptionRow("--eval-micro-batch-size", "train", lost=True),
     OptionRow("--decrease-batch-size-if-needed", "train", lost=True),
     # The model.
-    OptionRow("--num-layers", "model", fact="layers", older=("--encoder-num-layers",)),
-    OptionRow("--hidden-size", "model", fact="hidden"),
-    OptionRow("--ffn-hidden-size", "model", "ffn", printed="ffn"),
-    OptionRow("--num-attention-heads", "model", fact="heads"),
-    OptionRow("--num-query-groups", "model", printed="kv_heads"),
+    OptionRow(
+        "--num-layers", "model", fact="layers", older=("--encoder-num-layers",), positive=True
+    ),
+    OptionRow("--hidden-size", "model", fact="hidden", positive=True),
+    OptionRow("--ffn-hidden-size", "model", "ffn", printed="ffn", positive=True),
+    OptionRow("--num-attention-heads", "model", fact="heads", positive=True),
+    OptionRow("--num-query-groups", "model", printed="kv_heads", positive=True),
     OptionRow("--kv-channels", "model", "head_dim"),
     OptionRow("--group-query-attention", "model"),
-    OptionRow("--max-position-embeddings", "model", "max_positions"),
+    OptionRow("--max-position-embeddings", "model", "max_positions", positive=True),
     OptionRow("--position-embedding-type", "model"),
     OptionRow("--vocab-size", "model", extra=True),
     OptionRow("--padded-vocab-size", "model", extra=True),
     OptionRow("--normalization", "model"),
-    OptionRow("--norm-epsilon", "model", "norm_eps", rate_of),
+    OptionRow("--norm-epsilon", "model", "norm_eps", rate_of, replaces=("--layernorm-epsilon",)),
     OptionRow("--swiglu", "model"),
     OptionRow("--squared-relu", "model"),
     OptionRow("--quick-geglu", "model"),
@@ -138,6 +157,7 @@ _ROWS = (
             "--intra-layer-model-parallel-size",
             "--tensor-parallel-size",
         ),
+        positive=True,
     ),
     OptionRow(
         "--pipeline-model-parallel-size",
@@ -145,8 +165,9 @@ _ROWS = (
         fact="pp",
         default=1,
         older=("--inter-layer-model-parallel-size", "--pipeline-parallel-size"),
+        positive=True,
     ),
-    OptionRow("--context-parallel-size", "layout", fact="cp", default=1),
+    OptionRow("--context-parallel-size", "layout", fact="cp", default=1, positive=True),
     OptionRow("--zero-stage", "layout", fork=True),
     OptionRow(
         "--expert-model-parallel-size",
@@ -154,6 +175,7 @@ _ROWS = (
         fact="ep",
         default=1,
         older=("--moe-expert-parallel-size", "--expert-parallel-size"),
+        positive=True,
     ),
     OptionRow(
         "--ds-sequence-parallel-size", "layout", fact="ulysses", default=1, printed="", fork=True
@@ -164,10 +186,10 @@ _ROWS = (
         "layout",
         older=("--virtual-pipeline-model-parallel-size",),
     ),
-    OptionRow("--num-layers-per-virtual-pipeline-stage", "layout"),
+    OptionRow("--num-layers-per-virtual-pipeline-stage", "layout", positive=True),
     OptionRow("--sequence-parallel", "layout"),
     OptionRow("--use-distributed-optimizer", "layout", older=("--use-distributed-optim",)),
-    OptionRow("--use-megatron-fsdp", "layout"),
+    OptionRow("--use-megatron-fsdp", "layout", replaces=("--use-custom-fsdp",)),
     OptionRow("--data-parallel-sharding-strategy", "layout"),
     OptionRow("--use-torch-fsdp2", "layout"),
     OptionRow("--optimizer-cpu-offload", "layout"),
@@ -176,9 +198,13 @@ _ROWS = (
     OptionRow("--torch-fsdp2-no-reshard-after-forward", "layout", extra=True),
     OptionRow("--recompute-granularity", "layout", older=("--activations-checkpoint-granularity",)),
     OptionRow("--recompute-activations", "layout"),
-    OptionRow("--recompute-method", "layout"),
-    OptionRow("--recompute-num-layers", "layout"),
-    OptionRow("--recompute-modules", "layout"),
+    OptionRow("--recompute-method", "layout", replaces=("--activations-checkpoint-method",)),
+    OptionRow(
+        "--recompute-num-layers",
+        "layout",
+        replaces=("--checkpoint-num-layers", "--activations-checkpoint-num-layers"),
+    ),
+    OptionRow("--recompute-modules", "layout", checked=tuple(_RECOMPUTED.split())),
     OptionRow("--deepspeed", "layout", fork=True, switch=True),
     OptionRow("--deepspeed-config", "layout", fork=True),
     OptionRow("--ds-config", "layout", fork=True),
@@ -187,7 +213,12 @@ _ROWS = (
     OptionRow("--cpu-offloading-num-layers", "layout", lost=True),
     OptionRow("--decoder-first-pipeline-num-layers", "layout", lost=True),
     OptionRow("--decoder-last-pipeline-num-layers", "layout", lost=True),
-    OptionRow("--distribute-saved-activations", "layout", lost=True),
+    OptionRow(
+        "--distribute-saved-activations",
+        "layout",
+        lost=True,
+        replaces=("--distribute-checkpointed-activations",),
+    ),
     OptionRow("--expert-tensor-parallel-num-weight-shards", "layout", lost=True),
     OptionRow("--hierarchical-context-parallel-sizes", "layout", lost=True),
     OptionRow("--hybrid-context-parallel", "layout", lost=True),
@@ -201,7 +232,9 @@ _ROWS = (
     OptionRow("--activations-checkpoint-method", "layout", fork=True),
     OptionRow("--checkpoint-activations", "layout", fork=True, switch=True),
     OptionRow("--ckpt-format", "layout"),
-    OptionRow("--cp-comm-type", "layout"),
+    OptionRow(
+        "--cp-comm-type", "layout", checked=("p2p", "a2a", "allgather", "all_gather", "a2a+p2p")
+    ),
     OptionRow("--init-model-with-meta-device", "layout"),
     OptionRow("--local-rank", "layout"),
     # Settings of the target's block.
@@ -317,7 +350,14 @@ _ROWS = (
     OptionRow("--moe-router-dtype", "chosen"),
     OptionRow("--accumulate-allreduce-grads-in-fp32", "chosen"),
     OptionRow("--distributed-timeout-seconds-after-init", "chosen"),
-    # Options of forks that no job says.
+    # Options that no job says: of forks, with words that Megatron-LM checks itself, and renamed ones.
+    OptionRow("--non-persistent-ckpt-type", "other", checked=("global", "local")),
+    OptionRow("--offload-modules", "other", checked=tuple(_OFFLOADED.split())),
+    OptionRow("--use-nccl-ub", "other", replaces=("--nccl-ub",)),
+    OptionRow("--override-opt-param-scheduler", "other", replaces=("--override-lr-scheduler",)),
+    OptionRow(
+        "--use-checkpoint-opt-param-scheduler", "other", replaces=("--use-checkpoint-lr-scheduler",)
+    ),
     OptionRow("--cpu-optimizer", "other", fork=True, switch=True),
     OptionRow("--deepspeed-activation-checkpointing", "other", fork=True, switch=True),
     OptionRow("--no-pipeline-parallel", "other", fork=True, switch=True),

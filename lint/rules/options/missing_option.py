@@ -19,6 +19,13 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \
 
 from collections.abc import Iterator
 
+from ....backends.megatron.needed_options import (
+    ALWAYS,
+    ELSEWHERE,
+    FOLDERS,
+    HAS_DEFAULT,
+    NEEDED,
+)
 from ....reading.facts import Unknown
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
@@ -33,47 +40,6 @@ RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "megatron=0.19")
 
 
-#: Each with the other names under which it may be given.
-NEEDED = (
-    ("--num-layers", "--encoder-num-layers", "--hybrid-layer-pattern", "--hybrid-override-pattern"),
-    ("--hidden-size",),
-    ("--num-attention-heads",),
-    ("--max-position-embeddings",),
-    ("--micro-batch-size", "--batch-size"),
-    ("--seq-length", "--encoder-seq-length"),
-    ("--train-iters", "--train-samples", "--train-tokens", "--epochs", "--train-epochs"),
-    ("--lr",),
-    # The programs have a default (args_defaults), whose tokenizer reads --vocab-file.
-    ("--tokenizer-type", "--vocab-file", "--tokenizer-name-or-path", "--tokenizer-path"),
-)
-#: pretrain_gpt.py:527 and its kin call with `args_defaults={'tokenizer_type': ...}`.
-_HAS_DEFAULT = "--tokenizer-type"
-#: What all have needed since v1.0 (required_args of megatron/arguments.py).
-ALWAYS = ("--num-layers", "--hidden-size", "--num-attention-heads", "--max-position-embeddings")
-#: Folders of a run are made up where it starts; values that a wrapper gives are others.
-FOLDERS = (
-    "--save",
-    "--load",
-    "--tensorboard-dir",
-    "--wandb-save-dir",
-    "--data-cache-path",
-    "--flight-recorder-dump-path",
-)
-#: Where these are, options may come from elsewhere.
-ELSEWHERE = (
-    "--yaml-cfg",
-    "--use-checkpoint-args",
-    "--config-file",
-    "--model-name",
-    "--megatron-config",
-    "--retro-project-dir",
-    "--args-file",
-    "--skip-train",
-    "--eval-only",
-    "--finetune",
-)
-
-
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     options = launch.all("argument")
     if not launch.megatron or launch.given(*ELSEWHERE) or not options or lacks_values(launch):
@@ -86,7 +52,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     missing = [names[0] for names in NEEDED if not launch.given(*names)]
     # A command that gives few of them leaves them to a wrapper.
-    named = [name for name in missing if name != _HAS_DEFAULT]
+    named = [name for name in missing if name != HAS_DEFAULT]
     if not named or len(missing) > 2 or not starts_megatron(launch):
         return
     first = options[0]

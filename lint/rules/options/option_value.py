@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ....backends.megatron.option_rows import ROWS
+from ....backends.option_row import OptionRow
 from ....backends.released_options import ReleasedOption
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting, Unknown
@@ -43,28 +45,9 @@ _NUMBERS = {
     "int": r"[+-]?\d+(_\d+)*",
     "float": r"[+-]?(\d+(_\d+)*(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)",
 }
-#: Words that Megatron-LM checks itself, after its parser.
-WORDS = {
-    "--recompute-modules": (
-        "core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts",
-        "gdn_norm_out", "gdp_in_proj", "gdp_qkv", "mhc",
-    ),
-    "--attention-backend": ("auto", "flash", "fused", "unfused", "local"),
-    "--non-persistent-ckpt-type": ("global", "local"),
-    "--offload-modules": (
-        "attn_norm", "qkv_linear", "core_attn", "attn_proj", "mlp_norm", "expert_fc1", "moe_act",
-        "fused_group_mlp", "gdp_qkv",
-    ),
-    "--cp-comm-type": ("p2p", "a2a", "allgather", "all_gather", "a2a+p2p"),
-}  # fmt: skip
-INTERVAL = "--save-interval"
-#: Sizes and degrees.
-POSITIVE = (
-    "--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--context-parallel-size",
-    "--expert-model-parallel-size", "--num-layers", "--hidden-size", "--num-attention-heads",
-    "--micro-batch-size", "--global-batch-size", "--seq-length", "--max-position-embeddings",
-    "--ffn-hidden-size", "--num-query-groups", INTERVAL, "--num-layers-per-virtual-pipeline-stage",
-)  # fmt: skip
+INTERVAL = ROWS.setting("train", "checkpoint_interval").name
+#: An option of which nothing is known beside the table of releases.
+_PLAIN = OptionRow("", "other")
 #: Options whose words forks add to.
 EXTENDED = ("--tokenizer-type",)
 #: An option as the releases and forks have it that the job may be for.
@@ -117,7 +100,7 @@ def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fa
 
 def _wrong_value(launch: LaunchedJob, option: ReleasedOption, text: str) -> _Fault | None:
     name, pattern = option.name, _NUMBERS.get(option.kind)
-    if name in POSITIVE and re.fullmatch(r"-\d+|0+", text):
+    if _row(name).positive and re.fullmatch(r"-\d+|0+", text):
         if name == INTERVAL and not text.strip("-0"):
             return _no_interval(launch)
         # -1 stands for a size that an evaluation takes from the checkpoint.
@@ -146,7 +129,11 @@ def _no_interval(launch: LaunchedJob) -> _Fault | None:
 def _legal(launch: LaunchedJob, option: ReleasedOption) -> tuple[str, ...]:
     if not launch.megatron or option.name in EXTENDED or not starts_megatron(launch):
         return ()
-    return WORDS.get(option.name, option.choices)
+    return _row(option.name).checked or option.choices
+
+
+def _row(name: str) -> OptionRow:
+    return ROWS.by_name.get(name, _PLAIN)
 
 
 def _expanded(launch: LaunchedJob, setting: Setting) -> bool:

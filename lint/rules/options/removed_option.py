@@ -16,6 +16,8 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 -
 
 from collections.abc import Iterator
 
+from ....backends.megatron.older_options import REPLACED, UNSAFE
+from ....backends.megatron.option_rows import ROWS
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import spoken
@@ -30,31 +32,6 @@ SOURCE = (
     "core_v0.19.0"
 )
 RELEASE_BOUND = True
-
-
-#: Old name -> today's with the same meaning and value.
-RENAMED = {
-    "--use-custom-fsdp": "--use-megatron-fsdp",
-    "--nccl-ub": "--use-nccl-ub",
-    "--model-parallel-size": "--tensor-model-parallel-size",
-    "--batch-size": "--micro-batch-size",
-    "--warmup": "--lr-warmup-fraction",
-    "--checkpoint-activations": "--recompute-activations",
-    "--checkpoint-num-layers": "--recompute-num-layers",
-    "--activations-checkpoint-method": "--recompute-method",
-    "--activations-checkpoint-num-layers": "--recompute-num-layers",
-    "--distribute-checkpointed-activations": "--distribute-saved-activations",
-    "--layernorm-epsilon": "--norm-epsilon",
-    "--override-lr-scheduler": "--override-opt-param-scheduler",
-    "--use-checkpoint-lr-scheduler": "--use-checkpoint-opt-param-scheduler",
-    "--fp8-hybrid": "--fp8-format hybrid",
-    "--fp8-e4m3": "--fp8-format e4m3",
-    "--no-async-tensor-model-parallel-allreduce": "",
-    "--data-impl": "",
-    "--DDP-impl": "",
-}
-#: The first cure is to use another option, whose values differ: not for --fix.
-UNSAFE = ("--checkpoint-activations", "--warmup", "--no-async-tensor-model-parallel-allreduce")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -81,7 +58,7 @@ def _gone(launch: LaunchedJob, name: str) -> bool:
 
 def _complaint(launch: LaunchedJob, setting: Setting, last: str | None) -> Complaint:
     release = launch.release("megatron")
-    instead = RENAMED.get(setting.name)
+    instead = REPLACED.get(setting.name) or ROWS.renamed.get(setting.name)
     since = "" if last is None else f": {spoken(last)} was the last release with it"
     help_text = f"use {instead}" if instead else "remove it"
     severity = release.severity()
