@@ -101,9 +101,11 @@ class OptionRows:
         """What the job or the layout decides, in this plan or in another, as patterns of names."""
         blocks = ("model", "train", "layout")
         rows = [row for row in self.rows if row.owner in blocks and not row.fork and not row.extra]
+        sections = tuple(row.name for row in rows if row.below)
+        own = (row.name for row in rows if self._scope(row.name) == self.scope)
         return (
-            *(row.name for row in rows),
-            *(f"{row.name}.*" for row in rows if row.below),
+            *(name for name in own if not name.startswith(sections)),
+            *(f"{section}*" for section in sections),
         )
 
     @cached_property
@@ -148,5 +150,8 @@ class OptionRows:
 
     def _written(self, config: LaunchConfig, row: OptionRow, scope: str | None) -> Setting | None:
         """A name of the command among those of a file counts first."""
-        own = "argument" if row.name.startswith("--") else scope or self.scope
-        return config.setting(own, *row.names)
+        own = self._scope(row.name)
+        return config.setting(scope if scope and own == self.scope else own, *row.names)
+
+    def _scope(self, name: str) -> str:
+        return "argument" if name.startswith("-") else self.scope
