@@ -8,6 +8,7 @@
 #   make explain     solve again for what `parc explain` states of the examples and of 50 drawn jobs: all, or 30 s of each kind
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
+#   make newcomer    type the README and the tutorial in a fresh environment with an empty HOME, and compare
 #   make site        build the site of the documents into build/site, with warnings as errors
 #   make web         bundle the editor of the page of `parc serve` anew, after a change of editors/web; needs npm
 #   make matrix      the tests on every Python from 3.11 to 3.14 that is installed, each in a .venv-VERSION of its own
@@ -22,7 +23,7 @@ PYTHONS := 3.11 3.12 3.13 3.14
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3 python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test tests check bench fuzz explain acceptance docs site web matrix dist clean
+.PHONY: demo test tests check bench fuzz explain acceptance docs site newcomer web matrix dist clean
 
 demo: $(READY)
 	$(BIN)/parc compile examples/llama3_70b.par -o out/llama3_70b
@@ -75,6 +76,9 @@ site: export NO_MKDOCS_2_WARNING := 1
 site: $(READY)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python -m mkdocs build --strict
+
+newcomer: $(READY)
+	$(BIN)/python -m tests.support.newcomer
 
 # Each package has its version in editors/web/package.json, so that the bundle never varies.
 web:

@@ -21,7 +21,7 @@ ABOVE = {
     "changelog.md": "CHANGELOG.md",
 }
 _PLACES = {of: page for page, of in ABOVE.items()}
-_LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^()\s]+)\)")
+_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^()\s]+)\)")
 #: Markers of generated tables, and their like; lists and tables need a blank line before them.
 _COMMENT = re.compile(r"^<!--.*?-->$", re.MULTILINE)
 #: A list or table right below a line of text, which GitHub takes for one and Python-Markdown does not.

@@ -48,6 +48,7 @@ SETTINGS = {
     "gpu_memory": "memory", "vram": "memory", "memory_per_gpu": "memory", "gpu_mem": "memory",
     "price_per_hour": "price", "cost_per_hour": "price", "hourly_price": "price", "gpu_price": "price",
     "price_per_gpu_hour": "price", "cost_per_gpu_hour": "price", "hourly_rate": "price",
+    "save_total_limit": "keep_checkpoints", "report_to": "tracker", "num_machines": "nodes",
 }  # fmt: skip
 
 #: Numbers of GPUs, which a cluster has as nodes.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import parc
-from docs.tables import filled, renew, shown
+from docs.tables import filled_among, renew_among, shown, together
 from docs.tables.language import tables
 from parc.backends import BACKENDS
 from parc.dsl.diagnostics import Source
@@ -20,6 +20,7 @@ from parc.dsl.syntax.tree import Setting
 from tests.support.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "language.md"
+PAGES = (DOCUMENT, ROOT / "docs" / "limits.md")
 TARGETS = {name: backend.target.options for name, backend in BACKENDS.items()}
 SETTINGS = CLASSES | {f"target-{name}": options for name, options in TARGETS.items()}
 del SETTINGS["stage"]  # has train's
@@ -38,13 +39,13 @@ def blocks() -> list[str]:
 
 def test_tables_are_up_to_date(update: bool) -> None:
     if update:
-        renew(DOCUMENT, tables(TARGETS))
-    document = DOCUMENT.read_text()
-    assert document == filled(document, tables(TARGETS))
+        renew_among(PAGES, tables(TARGETS))
+    renewed = filled_among(PAGES, tables(TARGETS))
+    assert {page: page.read_text() for page in renewed} == renewed
 
 
 def test_every_table_is_in_the_document() -> None:
-    assert set(shown(DOCUMENT.read_text())) == set(tables(TARGETS))
+    assert set(shown(together(PAGES))) == set(tables(TARGETS))
 
 
 @pytest.mark.parametrize("text", blocks())

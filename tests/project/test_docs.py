@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import parc
+from docs import picture
 from parc.dsl.diagnostics import Source
 from parc.dsl.syntax.parser import parse
 from tests.support import simulated_logs
@@ -31,6 +32,7 @@ ROOMS = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
 PATH = re.compile(r'(?<!New file `)(?<![\w/."-])(?:' + "|".join(ROOMS) + r")/[\w/*.-]*\.py\b")
 TIMING = re.compile(r"\b\d+\.\d\d s\b")
 ALL_BLOCKS = ("model", "cluster", "train")
+LONGEST_README = 1200
 
 
 def fenced(path: Path, language: str) -> list[Fence]:
@@ -151,11 +153,27 @@ def test_files_that_are_named_exist() -> None:
     assert [path for path in sorted(named) if not any(ROOT.glob(path))] == []
 
 
-def test_the_readme_lists_every_target_and_example() -> None:
+def test_the_readme_lists_every_target() -> None:
     from parc.backends import BACKENDS, LAUNCHERS
 
     readme = (ROOT / "README.md").read_text()
     table = {row.split("`")[1] for row in readme.splitlines() if row.startswith("| `")}
     assert table >= {*BACKENDS, *LAUNCHERS}
-    examples = {f"examples/{example.name}" for example in (ROOT / "examples").glob("*.par")}
-    assert set(re.findall(r"\]\((examples/\w+\.par)\)", readme)) == examples
+
+
+def test_the_page_of_examples_lists_every_one() -> None:
+    page = (ROOT / "examples" / "README.md").read_text()
+    listed = set(re.findall(r"\]\((\w+\.par)\)", page))
+    assert listed == {example.name for example in (ROOT / "examples").glob("*.par")}
+
+
+def test_the_readme_is_short() -> None:
+    """Words with a letter or a digit, what commands print included."""
+    words = [word for word in (ROOT / "README.md").read_text().split() if re.search(r"\w", word)]
+    assert len(words) < LONGEST_README
+
+
+def test_the_picture_shows_todays_plan() -> None:
+    """`python -m docs.picture` draws it again."""
+    assert picture.shown_layout() == picture.planned_layout()
+    assert picture.PICTURE.stat().st_size < 200 * 1024
