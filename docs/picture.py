@@ -45,7 +45,7 @@ def main() -> None:
         page.write_text(report_html(planned))
         view = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT}, color_scheme="light")
         view.goto(page.as_uri())
-        view.wait_for_selector(".js-plotly-plot .main-svg")
+        view.wait_for_selector("svg")
         view.wait_for_timeout(_SETTLED)
         png = view.screenshot()
     PICTURE.write_bytes(_with_text(png, _words(planned)))
