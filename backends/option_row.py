@@ -127,6 +127,10 @@ class OptionRows:
         """Options whose value is a fact as it stands."""
         return tuple(row for row in self.rows if row.fact)
 
+    def fact(self, name: str) -> OptionRow:
+        """The option whose value is a fact."""
+        return next(row for row in self.facts if row.fact == name)
+
     def setting(self, block: Block, name: str) -> OptionRow:
         """The option of a setting of a block."""
         return self._by_setting[block, name]

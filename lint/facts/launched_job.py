@@ -10,6 +10,7 @@ from pathlib import PurePath
 from ...backends import reader_of
 from ...backends.facts import in_plan_words
 from ...backends.kept import Files
+from ...backends.megatron.option_groups import TRAINS
 from ...backends.reader import Program
 from ...dsl.diagnostics import Source, Span
 from ...dsl.hardware import Cluster
@@ -100,7 +101,7 @@ class LaunchedJob:
     @property
     def trains(self) -> bool:
         """Whether the options are those of training, and not of inference or conversion."""
-        return self.may_train and self.given("--train-iters", "--train-samples", "--lr")
+        return self.may_train and self.given(*TRAINS)
 
     @property
     def may_train(self) -> bool:

@@ -11,19 +11,19 @@ import re
 
 from ....reading.facts import LaunchConfig, number_of, text_of, whole
 from ...kept import Files, Kept, undecided
+from ..option_groups import TRAINS
 
 #: The signal of --exit-signal-handler unless --exit-signal names another.
 _SIGNAL = "TERM"
 #: The folder of a rank of tensor parallelism, of its pipeline stage and of its experts: `get_checkpoint_name`
 #: (megatron/training/checkpointing.py:267).
 _RANK = re.compile(r"mp_rank_(\d{2,4})(?:_(\d{3,4}))?(?:_(\d{3,4}))?")
-_TRAINS = ("--train-iters", "--train-samples", "--lr")
 
 
 def kept(config: LaunchConfig) -> Kept | None:
     """None where the command does not train, or a parser of its own reads it."""
     ours = config.framework == "megatron" and config.kind.variant != "swift"
-    if not ours or not config.given(*_TRAINS):
+    if not ours or not config.given(*TRAINS):
         return None
     save, load = config.option("--save"), config.option("--load")
     hidden = any(config.may_be_given(name) for name in ("--save", "--load"))

@@ -6,6 +6,7 @@ from ....reading.facts import LaunchConfig, number_of, text_of, texts_of
 from ...described import known, rate_of
 from ...release_check import written_release
 from ..emit.experts import BALANCING
+from ..option_groups import LATENT
 from ..option_rows import ROWS
 from ..releases import END_ADDED
 from .expert_layers import entries
@@ -78,7 +79,7 @@ def _blocks(config: LaunchConfig) -> Values:
 
 
 def _attention(config: LaunchConfig) -> Values:
-    latent = config.given("--multi-latent-attention")
+    latent = config.given(LATENT)
     found: Values = {"qk_norm": config.given("--qk-layernorm") and not latent}
     found |= _read(config, *(_LATENT if latent else ("head_dim",)))
     if text_of(config.option("--softmax-type")) == "learnable":
@@ -116,7 +117,7 @@ def _positions(config: LaunchConfig) -> Values:
 
 def _scaling(config: LaunchConfig, kind: str) -> Values:
     """Latent attention takes yarn unless --rope-type says otherwise; by a factor of 1 it scales nothing."""
-    latent = config.given("--multi-latent-attention")
+    latent = config.given(LATENT)
     factor = rate_of(config.option("--rotary-scaling-factor")) or 1.0
     if latent:
         plain = text_of(config.option("--rope-type")) == "rope" or factor == 1

@@ -21,6 +21,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 8192 -
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_rows import ROWS
 from ....dsl.diagnostics import Severity
 from ....reading.facts import LaunchConfig, Unknown, text_of
 from ...facts.kept import kept_by
@@ -42,7 +43,7 @@ _SIZES = ("layers", "hidden", "heads", "kv_heads", "experts")
 #: Facts and settings that make another training of the same model.
 _TRAINING = ("tp", "pp", "seq_len", "global_batch", "precision")
 _SETTINGS = (
-    ("argument", "--lr"),
+    ("argument", ROWS.setting("train", "learning_rate").name),
     ("argument", "--data-path"),
     ("argument", "--learning-rate"),
     ("argument", "--model-name-or-path"),

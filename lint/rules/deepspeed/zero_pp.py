@@ -19,6 +19,7 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 \\
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ....backends.megatron.option_groups import NO_PIPELINE
 from ....dsl.diagnostics import Severity
 from ...compiler_predicates import enforced
 from ...facts.launched_job import LaunchedJob
@@ -63,6 +64,6 @@ def _pipelined(launch: LaunchedJob) -> bool:
     """Whether the program uses the pipeline engine and nothing switches it off."""
     if launch.config.program not in _PIPELINES:
         return False
-    if launch.given("--no-pipeline-parallel") or not launch.given("--deepspeed"):
+    if launch.given(NO_PIPELINE) or not launch.given("--deepspeed"):
         return False
     return not any("no-pipeline-parallel" in text for text in launch.config.texts.values())

@@ -14,6 +14,7 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --num-exp
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_rows import ROWS
 from ...compiler_predicates import enforced
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
@@ -25,6 +26,6 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1656; pytor
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    listed = launch.option("--num-experts")
+    listed = launch.option(ROWS.fact("experts").name)
     if listed is None or len(listed.values) == 1:
         yield from enforced(CODE, launch, vary="ep")

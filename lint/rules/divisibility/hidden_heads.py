@@ -12,6 +12,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import LATENT
 from ...compiler_predicates import legal_values
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -33,7 +34,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     if hidden % heads == 0:
         return
-    if launch.given("--kv-channels", "--multi-latent-attention"):
+    if launch.given("--kv-channels", LATENT):
         return
     related = (Related(f"heads {heads}", launch.facts["heads"]),)
     message = f"hidden {hidden} is not a multiple of heads {heads}"

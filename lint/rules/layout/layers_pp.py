@@ -14,6 +14,7 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_bert.py --pipeline-model-paralle
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import NO_PIPELINE
 from ....reading.facts import number_of
 from ...compiler_predicates import legal_values
 from ...facts.launched_job import LaunchedJob
@@ -59,7 +60,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.given(*OTHERWISE):
         return
     # DeepSpeed's PipelineModule splits by weight, and counts embeddings among the layers.
-    if launch.kind.involves("deepspeed") and not launch.given("--no-pipeline-parallel"):
+    if launch.kind.involves("deepspeed") and not launch.given(NO_PIPELINE):
         return
     counted = [name for flag, name in COUNTED.items() if launch.given(flag)]
     units = layers + len(counted)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
+from .layers_pp import LAYOUT
 
 CODE = "PAR125"
 TITLE = "a pipeline layout string that does not place the layers"
@@ -37,7 +38,7 @@ _ONE = re.compile(r"([EtmL|])(?:\*(\d{1,9}))?")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    at = launch.option("--pipeline-model-parallel-layout")
+    at = launch.option(LAYOUT)
     text = text_of(at)
     if at is None or text is None or launch.framework != "megatron":
         return

@@ -19,7 +19,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \
 
 from collections.abc import Iterator
 
-from ....backends.megatron.needed_options import (
+from ....backends.megatron.option_groups import (
     ALWAYS,
     ELSEWHERE,
     FOLDERS,

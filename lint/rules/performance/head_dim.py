@@ -13,6 +13,8 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 64 --hidden-size 10240 
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import LATENT
+from ....backends.megatron.option_rows import ROWS
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -26,10 +28,10 @@ FILE = "train.sh"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     hidden, heads = launch.number("hidden"), launch.number("heads")
-    channels = launch.option("--kv-channels")
+    channels = launch.option(ROWS.setting("model", "head_dim").name)
     if channels is not None or launch.generated or not hidden or not heads or hidden % heads:
         return
-    if launch.given("--multi-latent-attention") or (hidden // heads) % 8 == 0:
+    if launch.given(LATENT) or (hidden // heads) % 8 == 0:
         return
     related = (Related(f"heads {heads}", launch.facts["heads"]),)
     message = f"head size {hidden} / {heads} = {hidden // heads} is no multiple of 8"

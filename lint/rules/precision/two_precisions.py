@@ -51,7 +51,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     one, other = options
     if one and other and _on(one) and _on(other):
         yield Complaint(
-            "--fp16 and --bf16 are both given", one, (Related("--bf16", other),), "keep one"
+            "--fp16 and --bf16 are both given", one, (Related(other.name, other),), "keep one"
         )
 
 

@@ -14,6 +14,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --tensor-model-paral
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import LAID_OUT
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, Unknown, Value, dashed
 from ...facts.launched_job import LaunchedJob
@@ -23,18 +24,6 @@ CODE = "PAR801"
 TITLE = "an option whose value is a variable that nothing sets"
 SEVERITY = "warning"
 SOURCE = "seen in a published script"
-
-
-_LAYOUT_WORDS = """
-    --tensor-model-parallel-size --pipeline-model-parallel-size --context-parallel-size
-    --expert-model-parallel-size --expert-tensor-parallel-size --micro-batch-size
-    --global-batch-size --num-layers --hidden-size --num-attention-heads --seq-length
-    --num-query-groups --zero-stage --num-experts --ffn-hidden-size --max-position-embeddings
-    --num-layers-per-virtual-pipeline-stage --ds-sequence-parallel-size
-"""
-#: Options that say how a job is laid out; a site may set others from outside.
-LAYOUT = frozenset(_LAYOUT_WORDS.split())
-
 
 #: What other batch systems set in a job: Grid Engine (qsub(1), ENVIRONMENTAL VARIABLES), PBS, LSF, Fujitsu's
 #: PJM, Cobalt, Flux and the launchers of MPI.
@@ -51,7 +40,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             continue
         if not _comes_from_outside(launch, variable):
             message = f"{setting.name} has no value: nothing sets {variable}"
-            severity: Severity | None = None if dashed(setting.name) in LAYOUT else "info"
+            severity: Severity | None = None if dashed(setting.name) in LAID_OUT else "info"
             help_text = f"{variable}=..., or ${{{variable}:?}}"
             yield Complaint(message, setting, help=help_text, severity=severity)
 

@@ -1,4 +1,6 @@
-"""Options that Megatron-LM's training programs cannot do without, and where else they may come from."""
+"""Options of Megatron-LM that several modules ask for together: what a run needs, what only training has."""
+
+from .option_rows import ROWS
 
 #: Each with the other names under which it may be given.
 NEEDED = (
@@ -39,3 +41,11 @@ ELSEWHERE = (
     "--eval-only",
     "--finetune",
 )
+#: Options that say how a job is laid out; a site may set others from outside.
+LAID_OUT = frozenset(
+    row.name for row in ROWS.rows if row.fact or (row.positive and row.owner in ("model", "layout"))
+) | {"--expert-tensor-parallel-size", "--zero-stage"}
+#: Options of training, and not of inference or conversion.
+TRAINS = ("--train-iters", "--train-samples", "--lr")
+#: The switch of latent attention, and Megatron-DeepSpeed's against its engine of pipelines.
+LATENT, NO_PIPELINE = "--multi-latent-attention", "--no-pipeline-parallel"
