@@ -194,6 +194,7 @@ class _Reading:
             texts={self.path: self.texts[self.path], **self.script.read, **job.texts},
             program=launch.program,
             stops=self.script.stops,
+            trace=self.script.trace,
             hidden=launch.options().hidden,
             command=(first.path, first.line, first.column),
             program_file="" if launch.entry is None else launch.entry.tail.lstrip("/"),
@@ -211,7 +212,8 @@ class _Reading:
         settings = tuple(_directive(item) for item in given)
         texts = {self.path: self.texts[self.path], **self.script.read}
         facts = (*_header_facts(given), *pods)
-        return LaunchConfig(kind, facts, self.script.unread, settings, None, texts)
+        trace = self.script.trace
+        return LaunchConfig(kind, facts, self.script.unread, settings, None, texts, trace=trace)
 
 
 def _of_trainer(launch: Started) -> bool:

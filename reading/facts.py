@@ -1,12 +1,17 @@
 """What launch files say: facts and settings with their places, and what could not be followed."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..dsl.inputs.files import OverLimit
+
+if TYPE_CHECKING:
+    from .bash.trace import TracedCommand
 
 Value = bool | int | float | str
 
@@ -75,7 +80,7 @@ class Unread:
     @staticmethod
     def because(
         error: Exception, path: str, line: int = 1, column: int = 1, what: str = ""
-    ) -> "Unread":
+    ) -> Unread:
         """Of the error that a reader raised; `what` is said before a mistake in the file itself."""
         over = isinstance(error, OverLimit)
         return Unread(str(error) if over else f"{what}{error}", path, line, column, over_limit=over)
@@ -132,7 +137,8 @@ class LaunchConfig:
     the launched file without its folder, or the module; "" where no command launches one or hides its name.
     `stops` are tests of the script that hold and end it before the command, each as the reason. `hidden` are
     words of the command that nobody knows and that may be options. `command` is where the command is written:
-    path, line, column; `program_file` is the launched file as it is written there.
+    path, line, column; `program_file` is the launched file as it is written there. `trace` are the
+    commands of its script, in the order in which they run.
     """
 
     kind: Kind
@@ -146,6 +152,7 @@ class LaunchConfig:
     hidden: tuple[Unknown, ...] = ()
     command: tuple[str, int, int] | None = None
     program_file: str = ""
+    trace: tuple[TracedCommand, ...] = field(default=(), repr=False, compare=False)
 
     def value(self, name: str) -> Value | Unknown | None:
         """The value of a fact, or None when the files say nothing of it."""

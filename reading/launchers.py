@@ -6,8 +6,9 @@ from functools import partial
 from itertools import takewhile
 
 from . import sbatch_options
-from .bash.commands.launching import PYTHONS, TRAINERS, program
+from .bash.commands.launching import PYTHONS, TRAINERS
 from .bash.shell import LaunchedCommand
+from .bash.trace import program
 from .bash.values import Text, Word, plain, whole, word
 from .command_options import CommandOptions, launcher_options, options
 from .facts import Unknown

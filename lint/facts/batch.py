@@ -49,7 +49,7 @@ class Batch:
     def every(self) -> list[Directive]:
         """What SLURM reads, in the order of the lines."""
         options = sbatch_options.header(file_source(self.path, self.text))
-        return [_directive(each) for each in options]
+        return [directive(each) for each in options]
 
     @cached_property
     def directives(self) -> dict[str, Directive]:
@@ -133,7 +133,7 @@ def _batch(path: str, text: str) -> Batch:
     return Batch(path, text)
 
 
-def _directive(read: sbatch_options.BatchOption) -> Directive:
+def directive(read: sbatch_options.BatchOption) -> Directive:
     text = None if read.value is None else plain(read.value)
     value, word = text if isinstance(text, str) else None, read.word
     return Directive(read.name, value, Place(word.path, word.line, word.column, len(word.lead)))

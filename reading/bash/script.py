@@ -13,6 +13,7 @@ from .shell import Finder, LaunchedCommand, OutOfSteps, Shell, Variable, World
 from .source import file_source
 from .statements.handlers import HANDLERS
 from .statements.run_statement import run_text
+from .trace import TracedCommand
 from .values import Piece, Text, Word, plain, word
 from .words.word_expansion import pieces
 
@@ -37,6 +38,8 @@ class Script:
     cut: bool = False
     #: Tests that hold, and end the script before what it starts.
     stops: tuple[Unread, ...] = ()
+    #: Its commands, in the order in which they run.
+    trace: tuple[TracedCommand, ...] = ()
 
 
 def no_folder(path: str) -> str | None:
@@ -118,6 +121,7 @@ def _script(shell: Shell) -> Script:
         shell.directives,
         world.cut,
         tuple(world.stops),
+        tuple(world.trace),
     )
 
 

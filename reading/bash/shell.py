@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from .source import PlacedText
+    from .trace import TracedCommand
 
 #: Budget of one reading: statements, expanded words, and the cost of stored values (`values.size`).
 MOST_STEPS = 30_000
@@ -110,6 +111,7 @@ class World:
     expand: Expander
     budget: Budget = field(default_factory=Budget)
     launches: list[LaunchedCommand] = field(default_factory=list)
+    trace: dict[TracedCommand, None] = field(default_factory=dict)
     unread: dict[Unread, None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
     #: Tests that hold and end the script.

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ..bash.commands.launching import SHELLS, program
+from ..bash.commands.launching import SHELLS
 from ..bash.script import MOST_FOLDERS, Folder, Script, no_folder, read_command
+from ..bash.trace import program
 from ..bash.values import Piece, Text, Word, shifted, word
 from ..facts import Unknown, Unread
 from .environment import operators

@@ -26,10 +26,12 @@ srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\
 import re
 from collections.abc import Iterator
 
-from ....reading.facts import number_of
-from ...facts.batch import Batch, batches
+from ....reading.bash.trace import TracedCommand
+from ....reading.bash.values import Word
+from ....reading.facts import dashed, number_of
+from ...facts.batch import batches
+from ...facts.commands import launchers, place_of, ran_by, step_options
 from ...facts.launched_job import LaunchedJob
-from ...facts.launcher_patterns import LAUNCHERS, UNDER_SRUN
 from ...finding import At, Complaint, Related
 
 CODE = "PAR667"
@@ -41,9 +43,7 @@ FILE = "job.sbatch"
 
 
 #: Options with which a step is not the whole job's, and such as start it on one node after another.
-_PART = re.compile(
-    r"^(?>.*?\bsrun\b).*?\s(?:-N|--nodes|-n|--ntasks|-w|--nodelist|-r|--relative|-x|--exclude|--het-group)\b"
-)
+_PART = frozenset({"nodes", "ntasks", "nodelist", "relative", "exclude", "het-group"})
 #: What gives ranks out otherwise, or says them where no option does.
 _OTHERWISE = re.compile(
     r"rdzv[-_](?:backend|endpoint|conf)|c10d|etcd|PET_NODE_RANK|--standalone|\bhostfile\b|pdsh"
@@ -51,30 +51,27 @@ _OTHERWISE = re.compile(
 #: accelerate starts DeepSpeed's processes from one node unless told otherwise (deepspeed_multinode_launcher).
 _FROM_ONE = re.compile(r"--use[-_]deepspeed|distributed_type:[ \t]*DEEPSPEED")
 _ON_EACH = re.compile(r"deepspeed_multinode_launcher\W+standard")
-_RANK = re.compile(r"--(?:node|machine)[-_]rank[= ]\S+")
+_RANKS = ("--node-rank", "--machine-rank")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        started = batch.commands(LAUNCHERS)
+        started = launchers(ran_by(launch, batch))
         if batch.nodes is None or batch.nodes < 2 or len(started) != 1:
             continue
-        number, line = started[0]
-        if (
-            _machines(launch) != batch.nodes
-            or not re.search(UNDER_SRUN, line)
-            or _PART.search(line)
-        ):
+        command, word = started[0]
+        step = command.step
+        if _machines(launch) != batch.nodes or not step or not _PART.isdisjoint(step_options(step)):
             continue
         if _otherwise("\n".join(launch.config.texts.values())):
             continue
-        found = _rank(launch, batch, number, line)
-        if found is not None:
-            place, rank = found
+        given = _rank(launch, command, word)
+        if given is not None:
+            place, rank = given
             nodes = batch.get("nodes")
             related = (Related(f"{batch.nodes} nodes", nodes.place),) if nodes else ()
             message = f"each of {batch.nodes} nodes calls itself number {rank}"
-            yield Complaint(message, place, related, _cure(line))
+            yield Complaint(message, place, related, _cure(word))
 
 
 def _otherwise(text: str) -> bool:
@@ -88,19 +85,19 @@ def _machines(launch: LaunchedJob) -> int | None:
     return number_of(said or launch.setting("yaml", "num_machines"))
 
 
-def _rank(launch: LaunchedJob, batch: Batch, number: int, line: str) -> tuple[At, int] | None:
+def _rank(launch: LaunchedJob, command: TracedCommand, word: Word) -> tuple[At, int] | None:
     """The number that the command or accelerate's config gives to all nodes, and its place."""
-    said = launch.setting("launcher", "--node-rank", "--machine-rank")
-    if said is None and not _RANK.search(line):
-        if "accelerate" not in line:
+    stated = launch.setting("launcher", *_RANKS)
+    if stated is None and not any(dashed(each.lead).startswith(_RANKS) for each in command.words):
+        if word.text != "accelerate":
             static = launch.setting("launcher", "--master-addr") is not None
-            return (batch.place(number, LAUNCHERS), 0) if static else None
-        said = launch.setting("yaml", "machine_rank")
-    rank = number_of(said)
-    return None if said is None or rank is None else (said, rank)
+            return (place_of(word, command), 0) if static else None
+        stated = launch.setting("yaml", "machine_rank")
+    rank = number_of(stated)
+    return None if stated is None or rank is None else (stated, rank)
 
 
-def _cure(line: str) -> str:
-    if "accelerate" in line:
+def _cure(word: Word) -> str:
+    if word.text == "accelerate":
         return "srun bash -c 'accelerate launch --machine_rank $SLURM_NODEID ...'"
     return "--rdzv-backend c10d --rdzv-endpoint HOST:PORT"

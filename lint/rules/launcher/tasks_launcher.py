@@ -21,13 +21,13 @@ Good:
 srun torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32
 """
 
-import re
-from collections.abc import Iterator
-from pathlib import PurePath
+from collections.abc import Iterator, Sequence
 
+from ....reading.bash.commands.launching import PYTHONS
+from ....reading.bash.trace import TracedCommand, program
 from ...facts.batch import Batch, Directive, batches
+from ...facts.commands import launchers, place_of, ran_by, step_options
 from ...facts.launched_job import LaunchedJob
-from ...facts.launcher_patterns import LAUNCHERS, UNDER_SRUN
 from ...finding import Complaint, Related
 
 CODE = "PAR602"
@@ -47,41 +47,35 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         per_node = tasks.number if tasks else None
         if tasks is None or per_node is None:
             continue
-        started = batch.commands(UNDER_SRUN) or _through_script(launch, batch)
-        if started and per_node != 1 and not _limited(started):
-            number, _ = started[0]
-            related = (Related("the launcher", batch.place(number, LAUNCHERS)),)
+        ran = ran_by(launch, batch)
+        started = [(each, word) for each, word in launchers(ran) if each.step]
+        if started and per_node != 1 and not all(_limited(each, batch) for each, _ in started):
+            command, word = started[0]
+            related = (Related("the launcher", place_of(word, command)),)
             message = f"{per_node} tasks per node, and each starts the processes of the whole node"
             yield Complaint(message, tasks.place, related, "--ntasks-per-node=1")
         elif not started:
-            yield from _one_per_gpu(batch, tasks, per_node)
+            yield from _one_per_gpu(batch, ran, tasks, per_node)
 
 
-def _through_script(launch: LaunchedJob, batch: Batch) -> list[tuple[int, str]]:
-    """srun that starts a script of the job in which the launcher stands."""
-    scripts = [
-        path
-        for path, text in launch.config.texts.items()
-        if path != batch.path and re.search(LAUNCHERS, text)
-    ]
-    names = "|".join(re.escape(PurePath(path).name) for path in scripts)
-    return batch.commands(rf"^(?>.*?\bsrun\b).*(?:{names})") if names else []
+def _limited(command: TracedCommand, batch: Batch) -> bool:
+    """Whether srun itself asks for one task per node, or for a number of tasks that nobody knows."""
+    given = step_options(command.step or ())
+    if "ntasks-per-node" in given:
+        return given["ntasks-per-node"].number in (1, None)
+    if "ntasks" not in given:
+        return False
+    tasks = given["ntasks"].number
+    return tasks is None or tasks <= (batch.nodes or 1)
 
 
-def _limited(started: list[tuple[int, str]]) -> bool:
-    """Whether srun itself asks for one task per node, or for a number of tasks that the script counts."""
-    one = (
-        r"--ntasks-per-node[= ]1\b"
-        r"|^(?>.*?\bsrun\b).*(?:-n|--ntasks)[= ]?(?:1\b|\"?\$(?!\{?SLURM_NTASKS))"
-    )
-    return all(re.search(one, line) for _, line in started)
-
-
-def _one_per_gpu(batch: Batch, tasks: Directive, per_node: int) -> Iterator[Complaint]:
+def _one_per_gpu(
+    batch: Batch, ran: Sequence[TracedCommand], tasks: Directive, per_node: int
+) -> Iterator[Complaint]:
     """srun that starts Python itself: as many tasks as GPUs."""
     gpus = batch.gpus_per_node
-    direct = batch.commands(r"(?:^|[|;&])(?>[^|;&]*?\bsrun\b)[^|;&]*\bpython[0-9.]*\s")
-    if gpus is None or not direct or per_node == gpus[0] or batch.commands(LAUNCHERS):
+    direct = any(each.step and program(each.words[0]) in PYTHONS for each in ran)
+    if gpus is None or not direct or per_node == gpus[0] or launchers(ran):
         return
     if per_node == 1:
         return

@@ -15,10 +15,11 @@ Good:
 srun --export=ALL python train.py
 """
 
-import re
 from collections.abc import Iterator
 
-from ...facts.batch import Batch, batches
+from ....reading.bash.trace import TracedCommand
+from ...facts.batch import Directive, batches
+from ...facts.commands import place_of, ran_by, step_options, steps
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -28,37 +29,35 @@ SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8; srun(1), --export; Azure/az-hop#1119"
 FILE = "job.sbatch"
 
-_LIST = re.compile(
-    r"--export[= ][\"']?([A-Za-z_]\w*(?:=[^,\s\"']*)?(?:,[A-Za-z_]\w*(?:=[^,\s\"']*)?)*)[\"']?(?=\s)"
-)
-#: Pyxis, CSCS's container engine, and programs that start an image: each has a PATH of its own.
-_CONTAINER = re.compile(
-    r"--container-(?:image|name)\b|--environment[= ]|\b(?:apptainer|singularity|podman|enroot|shifter)\b"
-)
-_FOUND = re.compile(r"\s(?:python[\d.]*|torchrun|accelerate|deepspeed|bash)\s")
+#: Pyxis and CSCS's container engine, and programs that start an image: each has a PATH of its own.
+_CONTAINER_OPTIONS = frozenset({"container-image", "container-name", "environment"})
+_CONTAINER_PROGRAMS = frozenset({"apptainer", "singularity", "podman", "enroot", "shifter"})
+#: Programs that a step finds by PATH.
+_FOUND = ("python", "torchrun", "accelerate", "deepspeed", "bash")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        yield from _listed(batch)
         given = batch.get("export")
-        if given is None or given.value != "NONE" or "SLURM_EXPORT_ENV" in batch.text:
-            continue
-        for number, line in batch.commands(r"\bsrun\b"):
-            if "--export" not in line and not _CONTAINER.search(line):
+        alone = given is not None and given.value == "NONE" and "SLURM_EXPORT_ENV" not in batch.text
+        for command, step in steps(ran_by(launch, batch)):
+            options = step_options(step)
+            contained = not _CONTAINER_OPTIONS.isdisjoint(options)
+            if contained or not _CONTAINER_PROGRAMS.isdisjoint(command.programs):
+                continue
+            if "export" in options:
+                yield from _listed(options["export"], command)
+            elif given is not None and alone:
                 related = (Related("--export=NONE", given.place),)
                 message = "the step has no environment"
-                yield Complaint(
-                    message, batch.place(number, r"\bsrun\b"), related, "srun --export=ALL"
-                )
+                yield Complaint(message, place_of(step[0], command), related, "srun --export=ALL")
 
 
-def _listed(batch: Batch) -> Iterator[Complaint]:
+def _listed(export: Directive, command: TracedCommand) -> Iterator[Complaint]:
     """A step that is handed a list without ALL, and starts a program that it must find by PATH."""
-    for number, line in batch.commands(r"^(?>.*?\bsrun\b).*\s--export[= ]"):
-        match = None if _CONTAINER.search(line) else _LIST.search(line)
-        names = [part.partition("=")[0] for part in match[1].split(",")] if match else []
-        if names and not {"ALL", "NONE", "NIL", "PATH"} & set(names) and _FOUND.search(line):
-            message = "the step has the variables of --export alone, and no PATH"
-            help_text = f"--export=ALL,{match[1] if match else ''}"
-            yield Complaint(message, batch.place(number, r"--export\S*"), help=help_text)
+    names = {part.partition("=")[0] for part in (export.value or "").split(",")} - {""}
+    by_path = any(word.lead.startswith(_FOUND) for word in command.words[:1])
+    if names and by_path and not {"ALL", "NONE", "NIL", "PATH"} & names:
+        message = "the step has the variables of --export alone, and no PATH"
+        help_text = f"--export=ALL,{export.value}"
+        yield Complaint(message, export.place, help=help_text)

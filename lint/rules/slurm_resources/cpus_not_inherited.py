@@ -16,10 +16,12 @@ Good:
 srun --cpus-per-task="$SLURM_CPUS_PER_TASK" python train.py
 """
 
-import re
 from collections.abc import Iterator
 
+from ....reading.bash.commands.launching import LAUNCHERS, PYTHONS, SHELLS
+from ....reading.bash.trace import program
 from ...facts.batch import batches
+from ...facts.commands import place_of, ran_by, step_options, steps
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -35,13 +37,15 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         given = batch.get("cpus-per-task")
         if given is None or "SRUN_CPUS_PER_TASK" in batch.text:
             continue
-        steps = [
-            (n, line)
-            for n, line in batch.commands(r"^\s*srun\b")
-            if not re.search(r"cpus-per-task|\s-c\s?\S", line)
-        ]
-        if steps:
+        for command, step in steps(ran_by(launch, batch)):
+            # A step whose output the script takes is a question, unless it may train.
+            asks = (
+                command.captured and program(command.words[0]) not in SHELLS | PYTHONS | LAUNCHERS
+            )
+            if asks or "cpus-per-task" in step_options(step):
+                continue
             related = (Related(f"--cpus-per-task={given.value}", given.place),)
             message = "the step does not inherit --cpus-per-task"
             help_text = '--cpus-per-task="$SLURM_CPUS_PER_TASK"'
-            yield Complaint(message, batch.place(steps[0][0], r"\bsrun\b"), related, help_text)
+            yield Complaint(message, place_of(step[0], command), related, help_text)
+            break

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 
 from ....reading.facts import number_of
 from ...facts.batch import batches
+from ...facts.commands import launchers, ran_by
 from ...facts.launched_job import LaunchedJob
-from ...facts.launcher_patterns import LAUNCHERS
 from ...finding import Complaint
 
 CODE = "PAR636"
@@ -41,7 +41,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         bound = batch.value("gpu-bind") or ""
         if given is None or (given.number != 1 and not bound.startswith("single")):
             continue
-        if batch.commands(LAUNCHERS) and (processes or 2) > 1:
+        if launchers(ran_by(launch, batch)) and (processes or 2) > 1:
             count = processes or "several"
             message = (
                 f"every task sees {given.value} GPU, and the launcher starts {count} processes"

@@ -16,12 +16,12 @@ Good:
 srun --nodes=2 --ntasks=2 hostname
 """
 
-import re
 from collections.abc import Iterator
 
-from ...facts.batch import batches
+from ...facts.batch import batches, gpu_count
+from ...facts.commands import ran_by, step_options, steps
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Related
+from ...finding import Complaint, Place, Related
 
 CODE = "PAR639"
 TITLE = "srun asks for more than the job has"
@@ -29,23 +29,26 @@ SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
-
-_NODES = re.compile(r"\s(?:--nodes[= ]|-N ?)(\d{1,9})\b")
-_GPUS = re.compile(r"\s(?:--gpus-per-node|--gres)[= ](?:gpu:)?(?:[a-z]\w*:)?(\d{1,9})\b")
+_GPUS = ("gpus-per-node", "gres")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         nodes, gpus = batch.get("nodes"), batch.gpus_per_node
-        limits = [
-            (_NODES, "nodes", nodes.number if nodes else None, nodes),
-            (_GPUS, "GPUs per node", gpus[0] if gpus else None, gpus[1] if gpus else None),
-        ]
-        for number, line in batch.commands(r"\bsrun\b"):
-            for pattern, what, most, directive in limits:
-                asked = pattern.search(line, line.index("srun"))
-                if asked and most and directive and int(asked[1]) > most:
-                    place = batch.place(number, re.escape(asked[0].strip()))
-                    related = (Related(f"the job has {most}", directive.place),)
-                    message = f"srun asks for {asked[1]} {what}, the job has {most}"
-                    yield Complaint(message, place, related)
+        limits = (
+            ("nodes", ("nodes",), nodes.number if nodes else None, nodes),
+            ("GPUs per node", _GPUS, gpus[0] if gpus else None, gpus[1] if gpus else None),
+        )
+        seen: set[Place] = set()
+        for _, step in steps(ran_by(launch, batch)):
+            given = step_options(step)
+            for what, names, most, limit in limits:
+                asked = next((given[name] for name in names if name in given), None)
+                count = asked and (gpu_count(asked) if names is _GPUS else asked.number)
+                if asked is None or limit is None or not count or not most:
+                    continue
+                if count > most and asked.place not in seen:
+                    seen.add(asked.place)
+                    related = (Related(f"the job has {most}", limit.place),)
+                    message = f"srun asks for {count} {what}, the job has {most}"
+                    yield Complaint(message, asked.place, related)

@@ -23,9 +23,10 @@ srun python train.py --distributed
 
 from collections.abc import Iterator
 
+from ....reading.bash.trace import TracedCommand, program
 from ...facts.batch import batches
+from ...facts.commands import launchers, place_of, ran_by, reaches_nodes
 from ...facts.launched_job import LaunchedJob
-from ...facts.launcher_patterns import LAUNCHERS, REACHES_NODES
 from ...finding import Complaint, Related
 
 CODE = "PAR664"
@@ -39,20 +40,29 @@ _WORLD = (
     r"(?:^|[;&|])(?>[^;&|]*?\bWORLD_SIZE=)[^;&|]*"
     r"\bSLURM_(?:NTASKS|NPROCS|NTASKS_PER_NODE|TASKS_PER_NODE)\b"
 )
-_PROGRAM = r"^\s*(?:\w+=\S*\s+)*(?:exec\s+)?python[\d.]*\s+(?:-\w\s+)*[\w./-]+\.py\b"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         tasks = batch.get("ntasks-per-node", "ntasks")
-        counted, started = batch.commands(_WORLD), batch.commands(_PROGRAM)
+        counted, ran = batch.commands(_WORLD), ran_by(launch, batch)
+        started = [each for each in ran if _python(each)]
         if tasks is None or (tasks.number or 0) < 2 or not counted or not started:
             continue
-        if batch.commands(REACHES_NODES) or batch.commands(LAUNCHERS):
+        if any(map(reaches_nodes, ran)) or launchers(ran):
             continue
         related = (
             Related(f"{tasks.number} tasks", tasks.place),
             Related("the world counts them", batch.place(counted[0][0])),
         )
         message = "the program is started once, and the world counts the tasks of the job"
-        yield Complaint(message, batch.place(started[-1][0]), related, "start it with srun")
+        at = place_of(started[-1].words[0], started[-1])
+        yield Complaint(message, at, related, "start it with srun")
+
+
+def _python(command: TracedCommand) -> bool:
+    """Whether Python runs a file in a process of its own."""
+    words = command.words
+    return program(words[0]).startswith("python") and any(
+        word.tail.endswith(".py") for word in words
+    )

@@ -2,6 +2,7 @@
 
 import posixpath
 from collections.abc import Callable
+from itertools import pairwise
 
 from ...facts import Unknown
 from ..shell import DEEPEST, Shell
@@ -139,7 +140,8 @@ HARMLESS = frozenset(_HARMLESS_WORDS.split())
 
 
 def _read(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
-    """`read a b` and `read -a NAME` from a here-string; other input is unknown."""
+    """`read a b` and `read -a NAME` from a here-string, and `read -d '' NAME`, which takes all that there is;
+    other input is unknown."""
     texts = [str(word.text) for word in words[1:]]
     names = [text for text in texts if text.isidentifier()]
     given = plain(shell.stdin) if shell.stdin else None
@@ -147,6 +149,10 @@ def _read(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     separator = shell.get("IFS")
     marks = str(lenient(separator)) if separator else " \t\n"
     array = any("a" in text for text in texts if text.startswith("-") and text[1:2] != "-")
+    whole = any(one[:1] == "-" and one[-1:] == "d" and not end for one, end in pairwise(texts))
+    if whole and names and shell.stdin:
+        shell.set(names[0], shell.stdin)
+        return False
     if not isinstance(given, str):
         unread = (Piece(Unknown("it is read when the script runs", several=array), *place, array),)
         for name in names:

@@ -6,9 +6,10 @@ from itertools import dropwhile
 from ... import sbatch_options
 from ...facts import Unknown
 from ...sbatch_options import BatchOption
-from ..shell import DEEPEST, MOST_LAUNCHES, LaunchedCommand, OutOfSteps, Shell, Variable
+from ..shell import DEEPEST, MOST_LAUNCHES, LaunchedCommand, OutOfSteps, Shell, Variable, text_key
 from ..source import PlacedText, file_source, text_source
 from ..statements.run_statement import run_text
+from ..trace import MOST_COMMANDS, TracedCommand, program
 from ..values import Piece, Text, Word, plain
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
@@ -49,13 +50,19 @@ SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".job")
 _MOST_WRAPPERS = 64
 
 
-def launch(shell: Shell, source: PlacedText, words: Sequence[Word]) -> bool:
-    """Follow a command that starts something; False when it does not."""
+def launch(
+    shell: Shell,
+    source: PlacedText,
+    words: Sequence[Word],
+    place: tuple[str, int, int] | None = None,
+) -> bool:
+    """Follow a command that starts something; False when it does not. `place` is where it is written."""
     wrappers: list[tuple[Word, ...]] = []
     rest = list(words)
     while rest and len(wrappers) < _MOST_WRAPPERS:
         name = program(rest[0])
         if name == "sbatch":
+            trace(shell, rest, place, wrappers)
             _submit(shell, rest)
             return True
         if name not in WRAPPERS and not _wraps(shell, rest):
@@ -65,9 +72,31 @@ def launch(shell: Shell, source: PlacedText, words: Sequence[Word]) -> bool:
             break
         wrappers.append(tuple(rest[:index]))
         rest = rest[index:]
+    trace(shell, rest, place, wrappers)
     if not rest or (program(rest[0]) in PYTHONS and any(word.text == "-c" for word in rest[1:3])):
         return False
     return _started(shell, source, rest, wrappers)
+
+
+def trace(
+    shell: Shell,
+    words: Sequence[Word],
+    place: tuple[str, int, int] | None,
+    wrappers: Sequence[tuple[Word, ...]] = (),
+) -> None:
+    """Note a command, once where a loop or another branch runs it again."""
+    if not words or len(shell.world.trace) == MOST_COMMANDS:
+        return
+    if program(words[0]) == "srun":
+        behind = sbatch_options.options(words[1:], sbatch_options.SRUN)[1]
+        if behind:
+            wrappers = [*wrappers, tuple(words[: len(words) - len(behind)])]
+            words = behind
+    at = place or (words[0].path, words[0].line, words[0].column)
+    ran = TracedCommand(
+        tuple(words), tuple(wrappers), shell.wrappers, shell.scripts, at, shell.output is not None
+    )
+    shell.world.trace[ran] = None
 
 
 def _wraps(shell: Shell, words: Sequence[Word]) -> bool:
@@ -79,14 +108,6 @@ def _wraps(shell: Shell, words: Sequence[Word]) -> bool:
         return False
     behind = list(dropwhile(lambda word: program(word) not in LAUNCHERS | PYTHONS, words))
     return any(word.text == "-m" or word.tail.endswith(".py") for word in behind[1:])
-
-
-def program(word: Word) -> str:
-    """The program that a word names, without its folder."""
-    tail = word.tail.rpartition("/")[2]
-    if not tail and word.tail == "" and isinstance(word.text, Unknown):
-        return ""
-    return tail.split("python3.")[0] + "python3" if tail.startswith("python3.") else tail
 
 
 def _trains(words: Sequence[Word]) -> bool:
@@ -270,6 +291,9 @@ def _child_text(shell: Shell, text: Text, arguments: Sequence[Word]) -> bool:
 
 
 def _follow(shell: Shell, script: Word, arguments: Sequence[Word]) -> bool:
+    if written := shell.files.get(text_key(script.pieces)):
+        shell.name = script.pieces
+        return _child_text(shell, written, arguments)
     found = shell.world.find(script.pieces, shell)
     shown = script.text if isinstance(script.text, str) else f"...{script.tail}"
     place = (script.path, script.line, script.column)
@@ -312,11 +336,18 @@ def _submit(shell: Shell, words: Sequence[Word]) -> None:
         _child_text(inner, shell.stdin, [])
     if not rest:
         return
-    found = shell.world.find(rest[0].pieces, shell)
-    own = list(sbatch_options.header(file_source(*found))) if found else []
+    own = list(sbatch_options.header(job)) if (job := _job(shell, rest[0])) else []
     enter_job(inner, [*own, *given])
     if not _follow(inner, rest[0], rest[1:]):
         _record(inner, list(words))
+
+
+def _job(shell: Shell, script: Word) -> PlacedText | None:
+    """The text of a submitted script: one that this script wrote, or a file."""
+    if written := shell.files.get(text_key(script.pieces)):
+        return text_source(written, shell.path)
+    found = shell.world.find(script.pieces, shell)
+    return file_source(*found) if found else None
 
 
 def enter_job(shell: Shell, given: Sequence[BatchOption]) -> None:

@@ -15,7 +15,7 @@ from ..statements.run_statement import run, run_all
 from ..values import Piece, Text, Word, lenient, word
 from ..words.word_expansion import joined, pieces, words
 from .builtins import BUILTINS
-from .launching import launch
+from .launching import launch, trace
 from .printing_programs import FILTERS, SILENT
 
 if TYPE_CHECKING:
@@ -100,26 +100,28 @@ def execute(shell: Shell, found: list[Word], source: PlacedText, offset: int) ->
     found = found[_vanishing(found) :]
     if not found:
         return True
-    name = found[0].text
+    name, place = found[0].text, source.place(offset)
     if isinstance(name, str):
         if name in shell.functions:
             return call(shell, name, [item for item in found[1:] if not _vanishes(item)])
         if name in BUILTINS:
+            trace(shell, found, place)
             there = [item for item in found if not _vanishes(item)]
             return BUILTINS[name](shell, source, there)
         if name in FILTERS:
             given = [item for item in found[1:] if not _vanishes(item)]
             output = FILTERS[name](shell, given)
             if output is not None:
+                trace(shell, found, place)
                 if shell.output is not None:
                     shell.output += output
                 return True
-    if launch(shell, source, found):
+    if launch(shell, source, found, place):
         return None
     if shell.output is not None and name not in SILENT:
         shown = " ".join(str(item.lead) for item in found[:6])[:60]
         unknown = Unknown(f"`{shown}` is decided when the script runs")
-        shell.output.append(Piece(unknown, *source.place(offset)))
+        shell.output.append(Piece(unknown, *place))
     return None
 
 

@@ -1,0 +1,82 @@
+"""The commands that a batch script runs, and what they start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...reading import sbatch_options
+from ...reading.bash.trace import TracedCommand, program
+from ...reading.bash.values import Word
+from ..finding import Place
+from .batch import Batch, Directive, directive
+from .launched_job import LaunchedJob
+
+#: Programs that start processes on other nodes without srun, and those that are started through them.
+_REACHING_WORDS = """srun mpirun mpiexec ssh pdsh clush parallel ibrun jsrun orterun blaunch dsh ray
+    horovodrun"""
+_REACHING = frozenset(_REACHING_WORDS.split())
+_REACHING_OPTIONS = ("--hostfile", "--launcher")
+_LAUNCHING_MODULES = ("torch.distributed.run", "torch.distributed.launch")
+
+
+def ran_by(launch: LaunchedJob, batch: Batch) -> list[TracedCommand]:
+    """The commands of a batch script, and of what it starts."""
+    return [
+        each
+        for each in launch.config.trace
+        if batch.path in each.scripts or batch.path == each.place[0]
+    ]
+
+
+def steps(commands: Sequence[TracedCommand]) -> Iterator[tuple[TracedCommand, tuple[Word, ...]]]:
+    """Each command that srun starts on its own line, with the words of that srun."""
+    for command in commands:
+        own = next((words for words in command.wrappers if program(words[0]) == "srun"), None)
+        if own is not None:
+            yield command, own
+
+
+def step_options(step: Sequence[Word]) -> dict[str, Directive]:
+    """The options of an srun by their long names; the last of two counts."""
+    given = sbatch_options.options(step[1:], sbatch_options.SRUN)[0]
+    return {each.name: directive(each) for each in given}
+
+
+def launcher(command: TracedCommand) -> Word | None:
+    """The word that starts the processes of a node, in a command that does."""
+    words = command.words
+    match program(words[0]):
+        case "torchrun":
+            return words[0]
+        case "deepspeed":
+            starts = len(words) > 1 and (words[1].lead[:1] == "-" or words[1].tail.endswith(".py"))
+            return words[0] if starts else None
+        case "accelerate":
+            return words[0] if len(words) > 1 and words[1].text == "launch" else None
+    behind = zip(words, words[1:], strict=False)
+    return next(
+        (
+            module
+            for option, module in behind
+            if option.text == "-m" and module.text in _LAUNCHING_MODULES
+        ),
+        None,
+    )
+
+
+def launchers(commands: Sequence[TracedCommand]) -> list[tuple[TracedCommand, Word]]:
+    """The commands that start the processes of a node, each with the word that does."""
+    return [(each, word) for each in commands if (word := launcher(each)) is not None]
+
+
+def reaches_nodes(command: TracedCommand) -> bool:
+    """Whether a command, or what starts it, may start processes on other nodes."""
+    given = any(word.lead.startswith(_REACHING_OPTIONS) for word in command.words)
+    return given or not _REACHING.isdisjoint(command.programs)
+
+
+def place_of(word: Word, command: TracedCommand) -> Place:
+    """Where a word is written; the line of its command where it comes from outside of the files."""
+    if word.path.startswith("("):
+        return Place(*command.place)
+    return Place(word.path, word.line, word.column, max(len(word.lead), 1))
