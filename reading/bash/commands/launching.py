@@ -336,7 +336,8 @@ def _submit(shell: Shell, words: Sequence[Word]) -> None:
         _child_text(inner, shell.stdin, [])
     if not rest:
         return
-    own = list(sbatch_options.header(job)) if (job := _job(shell, rest[0])) else []
+    submitted = _job(shell, rest[0])
+    own = list(sbatch_options.header(submitted)) if submitted else []
     enter_job(inner, [*own, *given])
     if not _follow(inner, rest[0], rest[1:]):
         _record(inner, list(words))

@@ -98,8 +98,8 @@ def test_a_text_that_read_takes_whole_is_a_script_of_the_run() -> None:
 
 
 def test_a_script_that_is_written_and_submitted_has_its_directives() -> None:
-    text = "cat > t.sbatch <<EOF\n#!/bin/bash\n#SBATCH --nodes=2\nsrun torchrun train.py\nEOF\nsbatch t.sbatch\n"
-    script = followed(text)
+    job = "#!/bin/bash\n#SBATCH --nodes=2\nsrun torchrun train.py\n"
+    script = followed(f"cat > t.sbatch <<EOF\n{job}EOF\nsbatch t.sbatch\n")
     assert names(script.trace)[-1] == ("srun", "torchrun")
     (launched,) = script.launches
     assert [(each.name, each.word.line) for each in launched.directives] == [("nodes", 3)]
