@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ...reading import sbatch_options
+from ...reading.bash.logical_lines import logical_lines
 from ...reading.bash.source import file_source
 from ...reading.bash.values import plain
 from ...reading.facts import whole
@@ -95,8 +96,8 @@ class Batch:
 
     @cached_property
     def body(self) -> list[tuple[int, str]]:
-        """Number and text of each statement, comments left out and continued lines joined."""
-        return list(_statements(self.lines))
+        """Number and text of each logical line that is no comment."""
+        return list(logical_lines(file_source(self.path, self.text)))
 
     def commands(self, pattern: str) -> list[tuple[int, str]]:
         """The statements in which a pattern occurs, but for those that print it."""
@@ -161,53 +162,3 @@ def prints(line: str) -> bool:
 
 
 _PRINTS = re.compile(r"\s*(?:echo|printf)\b(?:(?!\$\()[^|;&`])*$")
-#: Lines after which an open quote is taken for a slip, or for text of another language.
-LONGEST_QUOTE = 60
-#: Quotes open and close between these; a backslash and a comment hide them.
-_QUOTES = re.compile(r"""\\.|(?:(?<=\s)|^)#.*|['"]""")
-
-
-def _statements(lines: list[str]) -> Iterator[tuple[int, str]]:
-    index = 0
-    while index < len(lines):
-        end = index + 1
-        if sbatch_options.is_command(lines[index]):
-            end = _end(lines, index)
-            parts = [line.removesuffix("\\") for line in lines[index:end]]
-            yield index + 1, " ".join([*parts[:-1], _without_comment(parts[-1])])
-        index = end
-
-
-def _without_comment(line: str) -> str:
-    """A line, or the last of a statement, without the comment behind its command."""
-    quote = ""
-    for match in _QUOTES.finditer(line):
-        mark = match[0]
-        if mark[0] == "#":
-            return line if quote else line[: match.start()]
-        if mark in ("'", '"'):
-            quote = "" if mark == quote else (quote or mark)
-    return line
-
-
-def _end(lines: list[str], start: int) -> int:
-    """Index of the line after a statement; continued lines and open quotes belong to it."""
-    plain, quote = None, ""
-    for end in range(start + 1, len(lines) + 1):
-        line = lines[end - 1]
-        quote = _open_quote(line, quote)
-        if line.endswith("\\"):
-            continue
-        plain = plain or end
-        if not quote or end - start > LONGEST_QUOTE:
-            return plain if quote else end
-    return plain or len(lines)
-
-
-def _open_quote(line: str, quote: str) -> str:
-    """The quote that is open after a line, when `quote` is open before it."""
-    for match in _QUOTES.finditer(line):
-        mark = match[0]
-        if mark in ("'", '"'):
-            quote = "" if mark == quote else (quote or mark)
-    return quote
