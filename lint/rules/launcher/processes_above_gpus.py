@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from ....reading.facts import dashed, number_of, text_of
 from ...facts.batch import batches
+from ...facts.commands import ran_by
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -40,7 +41,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         asked = batch.gpus_per_node
         # One script may submit the other, with options that outrank its header.
-        other = batch.path != counted.path and batch.commands(r"\bsbatch\b")
+        submits = any(each.programs[-1] == "sbatch" for each in ran_by(launch, batch))
+        other = batch.path != counted.path and submits
         if asked and processes > asked[0] and not other:
             related = (Related(f"{asked[0]} GPUs per node", asked[1].place),)
             yield Complaint(f"{processes} processes on a node of {asked[0]} GPUs", counted, related)

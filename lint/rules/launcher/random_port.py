@@ -19,11 +19,14 @@ export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
 srun torchrun --nnodes 2 --nproc-per-node 8 --master-port "$MASTER_PORT" pretrain_gpt.py
 """
 
+import re
 from collections.abc import Iterator
+from itertools import chain
 
 from ...facts.batch import batches
+from ...facts.commands import ran_by, steps
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint
+from ...finding import Complaint, Place
 
 CODE = "PAR642"
 TITLE = "a rendezvous port that each task draws for itself"
@@ -32,11 +35,18 @@ SOURCE = "NVIDIA/enroot#243"
 FILE = "job.sbatch"
 
 
+#: A port that a text of a shell of its own draws.
+_DRAWN = re.compile(r"(?:PORT|port)[^\n]*?\b(RANDOM)\b")
+
+
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        for number, _ in batch.commands(
-            r"^(?>.*?\bsrun\b).*'(?>[^']*?(?:PORT|port))[^']*\bRANDOM\b"
-        ):
-            place = batch.place(number, "RANDOM")
-            message = "every task draws its own port"
-            yield Complaint(message, place, help="$((20000 + SLURM_JOB_ID % 10000)), before srun")
+        for command, _ in steps(ran_by(launch, batch)):
+            for piece in chain.from_iterable(word.pieces for word in command.words):
+                drawn = _DRAWN.search(piece.text) if isinstance(piece.text, str) else None
+                if drawn:
+                    place = Place(
+                        piece.path, piece.line, piece.column + drawn.start(1), len(drawn[1])
+                    )
+                    help_text = "$((20000 + SLURM_JOB_ID % 10000)), before srun"
+                    yield Complaint("every task draws its own port", place, help=help_text)

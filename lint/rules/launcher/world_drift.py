@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 from ....reading.facts import number_of
 from ...facts.batch import Batch, batches
+from ...facts.commands import launchers, ran_by, step_options, steps
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -88,9 +89,8 @@ def _nodes(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
 
 #: With these on the command, accelerate is meant to run on several nodes.
 _JOINED = ("--main-process-ip", "--machine-rank")
-#: srun on other nodes than all of the job.
-_PART = re.compile(r"\s(?:-N|--nodes|-n|--ntasks|-w|--nodelist|-r|--relative|--het-group)\b")
-_VARIABLE = re.compile(r"\$\{?(\w+)")
+#: Options of srun on other nodes than all of the job.
+_PART = frozenset({"nodes", "ntasks", "nodelist", "relative", "het-group"})
 
 
 def _machines(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
@@ -102,7 +102,7 @@ def _machines(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
     machines = number_of(counted)
     if not (asked and asked.number and counted and joined and machines) or said is not None:
         return
-    if machines == asked.number or not _on_each(batch):
+    if machines == asked.number or not _on_each(launch, batch):
         return
     related = (
         Related(f"--nodes {asked.number}", asked.place),
@@ -113,14 +113,13 @@ def _machines(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
     yield Complaint(message, counted, related, help_text)
 
 
-def _on_each(batch: Batch) -> bool:
-    """Whether the only srun is on all nodes, and starts accelerate, by its name or by that of a variable."""
-    started = [line[line.index("srun") :] for _, line in batch.commands(r"\bsrun\b")]
-    if len(started) != 1 or _PART.search(started[0]):
+def _on_each(launch: LaunchedJob, batch: Batch) -> bool:
+    """Whether the only srun is on all nodes, and starts accelerate."""
+    ran = ran_by(launch, batch)
+    started = {step[0].origin: step for _, step in steps(ran)}
+    if len(started) != 1 or not _PART.isdisjoint(step_options(*started.values())):
         return False
-    names = _VARIABLE.findall(started[0])
-    kept = any(batch.commands(rf"^(?>.*?\b{name}=).*\baccelerate\s+launch\b") for name in names)
-    return kept or re.search(r"\baccelerate\s+launch\b", started[0]) is not None
+    return any(each.step and word.text == "accelerate" for each, word in launchers(ran))
 
 
 def _generates(launch: LaunchedJob) -> bool:

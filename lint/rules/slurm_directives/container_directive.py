@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ...facts.batch import batches
+from ...facts.commands import ran_by
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -29,7 +30,7 @@ SOURCE = "measured with SLURM 22.05.8; Azure/az-hop#1023"
 FILE = "job.sbatch"
 
 #: Programs that the image of a container does not have.
-_OF_SLURM = r"\b(?:srun|scontrol|sbatch|squeue|scancel|sacct)\b"
+_OF_SLURM = frozenset({"srun", "scontrol", "sbatch", "squeue", "scancel", "sacct"})
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -40,5 +41,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             message = f"--{first.name} puts the batch script itself into the container"
             related = tuple(Related(f"--{each.name}", each.place) for each in others)
             options = " ".join(f"--{each.name}" for each in given)
-            severity: Severity | None = None if batch.commands(_OF_SLURM) else "info"
+            ran = ran_by(launch, batch)
+            asks_slurm = any(not _OF_SLURM.isdisjoint(each.programs) for each in ran)
+            severity: Severity | None = None if asks_slurm else "info"
             yield Complaint(message, first.place, related, f"srun {options}", severity)

@@ -22,11 +22,14 @@ srun python train.py
 """
 
 import os
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ....dsl.diagnostics import Severity
+from ....reading.bash.trace import TracedCommand
 from ...facts.batch import Batch, batches
+from ...facts.commands import place_of, ran_by
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -37,32 +40,37 @@ SOURCE = "measured with SLURM 22.05.8: Could not open stdout file"
 FILE = "job.sbatch"
 
 
-#: `sbatch "$0"`: the script that sbatch runs finds what was made before.
-_ITSELF = r"^(?>.*?\bsbatch\b).*(?:\$\{?0\b|\$\{?BASH_SOURCE)"
-
-
-def _submits_itself(batch: Batch, made: int) -> bool:
-    """Whether the folder is made outside of the job, by a script that then submits itself."""
-    return any(number >= made for number, _ in batch.commands(_ITSELF))
-
-
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         for given, folder in batch.output_folders("output"):
             plain = re.escape(folder.removeprefix("./"))
-            made = batch.commands(
-                rf"^(?>.*?\bmkdir\b).*(?<![\w/.-])(?:\./)?{plain}/?(?=[\s;\"']|$)"
-            )
-            if "%" in folder or not made or _submits_itself(batch, made[-1][0]):
+            ran = ran_by(launch, batch)
+            made = [at for at, each in enumerate(ran) if _makes(each, folder)]
+            if "%" in folder or not made or _submits_itself(ran[made[-1] :], batch):
                 continue
             if launch.has_folder(folder, batch.path):
                 continue
-            related = (Related("created here", batch.place(made[0][0])),)
+            first = ran[made[0]]
+            related = (Related("created here", place_of(first.words[0], first)),)
             message = f"SLURM opens {given.value} before the script creates {folder}"
             told = os.path.isabs(folder) or _told(batch, plain)
             severity: Severity | None = "info" if told else None
             help_text = "create the folder before sbatch"
             yield Complaint(message, given.place, related, help_text, severity)
+
+
+def _makes(command: TracedCommand, folder: str) -> bool:
+    if command.programs[-1] != "mkdir":
+        return False
+    return any(
+        posixpath.normpath(word.lead) == posixpath.normpath(folder) for word in command.words
+    )
+
+
+def _submits_itself(behind: Sequence[TracedCommand], batch: Batch) -> bool:
+    """Whether the folder is made outside of the job, by a script that then submits itself."""
+    submits = (each.words for each in behind if each.programs[-1] == "sbatch")
+    return any(word.text == batch.path for words in submits for word in words)
 
 
 def _told(batch: Batch, folder: str) -> bool:

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
+from ...facts.commands import launchers, ran_by
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -42,7 +43,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         value = given.value or "" if given else ""
         if given is None or not re.fullmatch(r"(?:SIG)?USR[12](?:@\d+)?", value):
             continue
-        if batch.commands(r"\btorchrun\b") and not re.search(_TOLD, batch.text):
+        started = launchers(ran_by(launch, batch))
+        elastic = any(
+            str(word.text).startswith("torch") or word.tail.endswith("torchrun")
+            for _, word in started
+        )
+        if elastic and not re.search(_TOLD, batch.text):
             message = f"torchrun dies of {value.partition('@')[0]}, and its workers with it"
             help_text = "--signals-to-handle and --shutdown-timeout, or --signal=B: with a trap"
             yield Complaint(message, given.place, help=help_text)

@@ -19,9 +19,11 @@ wait
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ...facts.batch import Batch, batches
+from ....reading.bash.trace import TracedCommand
+from ...facts.batch import batches
+from ...facts.commands import ran_by
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -36,7 +38,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("signal")
         name = signal_name(given.value or "") if given else None
-        if given is None or name is None or trapped(batch, name):
+        ran = ran_by(launch, batch)
+        if given is None or name is None or not ran or trapped(ran, name):
             continue
         message = f"the batch shell has no trap for {name}, and dies of it"
         yield Complaint(
@@ -50,7 +53,9 @@ def signal_name(value: str) -> str | None:
     return match[1] if match else None
 
 
-def trapped(batch: Batch, name: str) -> list[tuple[int, str]]:
+def trapped(ran: Sequence[TracedCommand], name: str) -> bool:
+    """Whether one of the commands sets a trap for a signal."""
     numbers = {"USR1": "10", "USR2": "12", "TERM": "15", "INT": "2", "HUP": "1"}
-    words = f"(?:SIG)?{name}" + (f"|{numbers[name]}" if name in numbers else "")
-    return batch.commands(rf"^(?>.*?\btrap\b).*\b(?:{words})\b")
+    names = {name, f"SIG{name}", numbers.get(name, name)}
+    traps = (each.words[2:] for each in ran if each.programs[-1] == "trap")
+    return any(str(word.text).upper() in names for words in traps for word in words)

@@ -25,6 +25,7 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import Batch, batches
+from ...facts.commands import ran_by
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 from .signal_without_trap import signal_name, trapped
@@ -51,7 +52,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("signal")
         name = signal_name(given.value or "") if given else None
-        if given is None or name is None or not trapped(batch, name) or _waits(batch):
+        if given is None or name is None or _waits(batch):
+            continue
+        if not trapped(ran_by(launch, batch), name):
             continue
         found = _foreground(launch, batch)
         if found is not None:
