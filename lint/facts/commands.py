@@ -21,11 +21,7 @@ _LAUNCHING_MODULES = ("torch.distributed.run", "torch.distributed.launch")
 
 def ran_by(launch: LaunchedJob, batch: Batch) -> list[TracedCommand]:
     """The commands of a batch script, and of what it starts."""
-    return [
-        each
-        for each in launch.config.trace
-        if batch.path in each.scripts or batch.path == each.place[0]
-    ]
+    return launch.commands_of(batch.path)
 
 
 def steps(commands: Sequence[TracedCommand]) -> Iterator[tuple[TracedCommand, tuple[Word, ...]]]:

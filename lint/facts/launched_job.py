@@ -16,6 +16,7 @@ from ...dsl.diagnostics import Source, Span
 from ...dsl.hardware import Cluster
 from ...dsl.job import Job
 from ...reading import programs
+from ...reading.bash.trace import TracedCommand
 from ...reading.facts import Fact, Kind, LaunchConfig, Setting, Unknown, Value
 from ..finding import At, Place
 from .release import Release, release_of
@@ -117,6 +118,18 @@ class LaunchedJob:
 
     @cached_property
     def _releases(self) -> dict[str, Release]:
+        return {}
+
+    def commands_of(self, path: str) -> list[TracedCommand]:
+        """The commands of a script of the job and of what it starts, in the order in which they run."""
+        if path not in self._commands:
+            trace = self.config.trace
+            ran = [each for each in trace if path in each.scripts or path == each.place[0]]
+            self._commands[path] = ran
+        return self._commands[path]
+
+    @cached_property
+    def _commands(self) -> dict[str, list[TracedCommand]]:
         return {}
 
     @property
