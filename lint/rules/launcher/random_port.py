@@ -35,18 +35,17 @@ SOURCE = "NVIDIA/enroot#243"
 FILE = "job.sbatch"
 
 
-#: A port that a text of a shell of its own draws.
-_DRAWN = re.compile(r"(?:PORT|port)[^\n]*?\b(RANDOM)\b")
+_DRAWN = re.compile(r"\bRANDOM\b")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         for command, _ in steps(ran_by(launch, batch)):
             for piece in chain.from_iterable(word.pieces for word in command.words):
-                drawn = _DRAWN.search(piece.text) if isinstance(piece.text, str) else None
-                if drawn:
-                    place = Place(
-                        piece.path, piece.line, piece.column + drawn.start(1), len(drawn[1])
-                    )
+                text = piece.text if isinstance(piece.text, str) else ""
+                drawn = _DRAWN.search(text)
+                if drawn and "port" in text[: drawn.start()].lower():
+                    column = piece.column + drawn.start()
+                    place = Place(piece.path, piece.line, column, len(drawn[0]))
                     help_text = "$((20000 + SLURM_JOB_ID % 10000)), before srun"
                     yield Complaint("every task draws its own port", place, help=help_text)
