@@ -30,9 +30,6 @@ SIGNAL = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --signal=B:USR1@300\n"
         "a launcher without srun in a function": (
             "PAR635", f"{ONE_TASK}run() {{\n  {TORCHRUN}\n}}\nrun\n",
         ),
-        "srun in the branch that is not taken": (
-            "PAR635", f"{ONE_TASK}N=1\nif [ $N -gt 1 ]; then srun {TORCHRUN}; else {TORCHRUN}; fi\n",
-        ),
         "nodes of a step in a variable": ("PAR639", f"{ONE_TASK}N=4\nsrun --nodes=$N hostname\n"),
         "a step behind another command": ("PAR655", f"{CPUS}clear; srun python train.py\n"),
         "a step whose output goes on": ("PAR655", f"{CPUS}time srun python train.py | tee log\n"),

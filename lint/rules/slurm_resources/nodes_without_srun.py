@@ -21,7 +21,8 @@ srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\
 
 from collections.abc import Iterator
 
-from ...facts.batch import batches
+from ....reading.bash.trace import TracedCommand
+from ...facts.batch import Batch, batches
 from ...facts.commands import launchers, place_of, ran_by, reaches_nodes
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -40,6 +41,14 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if nodes is None or (nodes.number or 0) < 2 or not started or any(map(reaches_nodes, ran)):
             continue
         command, word = started[0]
+        if _elsewhere(launch, command):
+            continue
         related = (Related(f"{nodes.number} nodes", nodes.place),)
         message = f"the launcher runs on the first of {nodes.number} nodes only"
         yield Complaint(message, place_of(word, command), related, "start it with srun")
+
+
+def _elsewhere(launch: LaunchedJob, command: TracedCommand) -> bool:
+    """Whether one of its scripts has a step in a branch that another environment takes."""
+    texts = ((path, launch.config.texts.get(path, "")) for path in command.scripts)
+    return any(Batch(path, text).commands(r"\bsrun\b") for path, text in texts)
