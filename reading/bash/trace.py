@@ -1,4 +1,4 @@
-"""What a script runs, as it was followed: its commands in order, with words, places and what starts them.
+"""The commands of a script in the order of a run, with words, places and what starts them.
 
 Both ways of an undecided test are in it. The other way of a decided one, and functions that nothing calls,
 are not: no run executes them.
