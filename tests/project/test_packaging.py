@@ -134,15 +134,15 @@ def loaded(code: str) -> set[str]:
         ("from parc.__main__ import main; main(['std'])", {"ortools", "black"}),
         (
             "from parc.__main__ import main; main(['rules'])",
-            {"ortools", "black", "numpy", "lark", "jinja2", "rich", "yaml", "plotly"},
+            {"ortools", "black", "numpy", "lark", "jinja2", "rich", "yaml"},
         ),
         (
             "from parc.__main__ import main; main(['estimate', 'examples/gpt_125m.par', '--layout=tp=2'])",
-            {"ortools", "black", "jinja2", "yaml", "tree_sitter", "plotly", "argcomplete"},
+            {"ortools", "black", "jinja2", "yaml", "tree_sitter", "argcomplete"},
         ),
         (
             "from parc.__main__ import main; main(['plan', 'examples/gpt_125m.par'])",
-            {"black", "jinja2", "yaml", "tree_sitter", "plotly", "starlette"},
+            {"black", "jinja2", "yaml", "tree_sitter", "starlette"},
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
