@@ -174,7 +174,7 @@ def test_words_are_completed_and_explained(page: Any, served: Served) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 768, 1280, 1920])
 def test_the_page_fits_any_width_and_axe_finds_nothing(
-    editor: None, browser: Any, served: Served, width: int, theme: str
+    browser: Any, served: Served, width: int, theme: str
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     size = {"width": width, "height": 740 if width == 360 else 900}
@@ -197,9 +197,7 @@ def test_the_page_fits_any_width_and_axe_finds_nothing(
     context.close()
 
 
-def test_a_phone_shows_the_answers_above_the_job(
-    editor: None, browser: Any, served: Served
-) -> None:
+def test_a_phone_shows_the_answers_above_the_job(browser: Any, served: Served) -> None:
     context = browser.new_context(viewport={"width": 360, "height": 740})
     page = context.new_page()
     page.goto(served.address)
@@ -217,9 +215,7 @@ def test_a_phone_shows_the_answers_above_the_job(
     context.close()
 
 
-def test_the_report_is_light_or_dark_as_the_page_is(
-    editor: None, page: Any, served: Served
-) -> None:
+def test_the_report_is_light_or_dark_as_the_page_is(page: Any, served: Served) -> None:
     page.goto(link_of(JOB, f"{served.origin}/"))
     page.reload()
     solved(page)
