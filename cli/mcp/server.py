@@ -27,6 +27,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.serve.processes import Busy, Died, Pool, TookTooLong, TookTooMuch
 
 from .. import codes
+from ..printing.schemas import SCHEMAS, address, schema
 from .answering import PRELOADED, answer, said_in_words
 from .checking import checked
 from .tools import TOOLS, Arguments, Tool
@@ -35,6 +36,9 @@ from .tools import TOOLS, Arguments, Tool
 AT_ONCE, WAITING = 2, 16
 #: Characters of an answer at most: a larger one fills the context of whoever reads it.
 LONGEST_ANSWER = 1024 * 1024
+
+#: Media type of JSON schemas (draft-bhutton-json-schema-01, section 14).
+SCHEMA = "application/schema+json"
 
 INSTRUCTIONS = """parc finds the fastest parallel layout (tp, pp, cp, ep, ZeRO, recompute, micro-batch) of a
 training job on GPUs, and checks launch files of Megatron-LM, DeepSpeed, torchtitan and others without running
@@ -107,6 +111,14 @@ def server_of(service: Service, pool: Pool) -> Server[Any]:
         except JobError as error:
             return _wrong(said_in_words(error))
 
+    async def schemas(context: object, params: object) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=[*map(_listed_schema, SCHEMAS)])
+
+    async def read(
+        context: object, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        return _read_schema(str(params.uri))
+
     return Server(
         "parc",
         version=service.version,
@@ -114,7 +126,26 @@ def server_of(service: Service, pool: Pool) -> Server[Any]:
         instructions=INSTRUCTIONS,
         on_list_tools=listed,
         on_call_tool=called,
+        on_list_resources=schemas,
+        on_read_resource=read,
     )
+
+
+def _listed_schema(name: str) -> types.Resource:
+    _, _, about = SCHEMAS[name]
+    return types.Resource(
+        name=name, uri=address(name), description=f"JSON schema of {about}", mime_type=SCHEMA
+    )
+
+
+def _read_schema(uri: str) -> types.ReadResourceResult:
+    named = {address(name): name for name in SCHEMAS}
+    if uri not in named:
+        help = did_you_mean(uri, named) or f"there are {', '.join(named)}"
+        raise MCPError(types.INVALID_PARAMS, f"there is no resource `{uri}`: {help}")
+    text = json.dumps(schema(named[uri]), indent=2)
+    content = types.TextResourceContents(uri=uri, mime_type=SCHEMA, text=text)
+    return types.ReadResourceResult(contents=[content])
 
 
 def _described(tool: Tool) -> types.Tool:

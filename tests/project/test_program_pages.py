@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from parc.mcp.tools import TOOLS
+from parc.printing.schemas import SCHEMAS
 from tests.support.fences import Fence, fences
 from tests.support.paths import ROOT
 
@@ -70,6 +72,13 @@ def test_the_block_for_clients_starts_the_server() -> None:
     assert server["command"] == "parc"
     arguments = parser("mcp").parse_args(server["args"])
     assert arguments.root == "." and arguments.seconds == 60
+
+
+def test_the_table_of_schemas_has_each() -> None:
+    rows = re.findall(
+        r"^\| \[([\w-]+)\]\(schemas/([\w-]+)\.json\) \|", PYTHON.read_text(), re.MULTILINE
+    )
+    assert rows == [(name, name) for name in SCHEMAS]
 
 
 def test_the_table_of_tools_has_each_with_all_that_it_takes() -> None:

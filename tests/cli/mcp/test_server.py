@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from parc.__main__ import main
+from parc.printing.schemas import SCHEMAS, address, schema
 from tests.support.command_line import JOB
 from tests.support.mcp_client import REASON, Session, session
 from tests.support.paths import ROOT
@@ -53,6 +54,15 @@ def test_each_tool_says_what_it_takes_and_that_it_changes_nothing(server: Sessio
         assert tool.input_schema["additionalProperties"] is False
         assert all("description" in each for each in tool.input_schema["properties"].values())
         assert tool.annotations.read_only_hint and not tool.annotations.open_world_hint
+
+
+def test_the_schemas_of_the_answers_are_its_resources(server: Session) -> None:
+    listed = {str(each.uri) for each in server.portal.call(server.client.list_resources).resources}
+    assert listed == {address(name) for name in SCHEMAS}
+    (content,) = server.portal.call(server.client.read_resource, address("plan")).contents
+    assert json.loads(content.text) == schema("plan")
+    with pytest.raises(Exception, match="there is no resource `urn:parc:schema:plan:0`"):
+        server.portal.call(server.client.read_resource, "urn:parc:schema:plan:0")
 
 
 def test_initialising_says_what_a_job_is_and_that_job_has_no_errors(server: Session) -> None:
