@@ -104,7 +104,7 @@ def test_another_key_or_a_missing_one_is_another_shape(
     before = digest(name)
     for other in ({**keys, "more": int}, dict(list(keys.items())[1:]), {**keys, "job": int}):
         version, _, about = SCHEMAS[name]
-        monkeypatch.setitem(SCHEMAS, name, (version, shape("Other", other), about))  # type: ignore[arg-type]
+        monkeypatch.setitem(SCHEMAS, name, (version, shape("Other", other), about))
         assert digest(name) != before
 
 
