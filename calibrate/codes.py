@@ -14,7 +14,10 @@ CODES: dict[str, tuple[str, str]] = {
     UNREADABLE: ("log-unreadable", "a log is missing, empty, packed or too large"),
     NO_STEPS: ("log-foreign", "a log has no line in which a framework of the job reports a step"),
     OTHER_JOB: ("log-of-another-job", "a log is of another job than the one it is given with"),
-    LAYOUT: ("log-layout", "the layout that ran is left open, or said twice and differently"),
+    LAYOUT: (
+        "log-layout",
+        "the layout that ran is left open, or given twice with different values",
+    ),
     UNSTEADY: ("log-unsteady", "a log has no steady steps to take a time from"),
     TOO_FEW: ("too-few-runs", "one run, or runs of one layout, tell little of a cluster"),
     CONTRADICTORY: (

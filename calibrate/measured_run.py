@@ -150,7 +150,7 @@ def _clashes(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> Iter
         yield Diagnostic(LAYOUT, f"`{path}` holds several runs: {clash}", help=help)
     for name, value in given.items():
         if name in log.layout and log.layout[name] != value:
-            message = f"`{path}` ran with {name} {log.layout[name]}, and is said to have {value}"
+            message = f"`{path}` ran with {name} {log.layout[name]}, but is given with {value}"
             yield Diagnostic(LAYOUT, message, help="leave out what the log says itself")
     for name, value in log.model.items():
         expected = _size(job.model, name)
@@ -215,7 +215,7 @@ def _cluster(path: str, job: Job, layout: Mapping[str, int]) -> Cluster:
     if gpus < cluster.gpus_per_node:
         return cluster.model_copy(update={"nodes": (1,), "gpus_per_node": gpus})
     if gpus % cluster.gpus_per_node:
-        message = f"`{path}` ran on {gpus} GPUs, no whole number of the job's nodes"
+        message = f"`{path}` ran on {gpus} GPUs, which do not fill whole nodes of the job"
         help = f"the job has {cluster.gpus_per_node} GPUs per node"
         span = job.span("cluster", "gpus_per_node")
         raise JobError([Diagnostic(OTHER_JOB, message, span, help=help)])

@@ -75,7 +75,7 @@ def logs_of(paths: Sequence[str], layouts: Layouts) -> tuple[list[str], Layouts,
 
 def left_out(path: str, complaint: Diagnostic) -> Diagnostic:
     """A trial that cannot be used: the others tell enough."""
-    help = "see the end of its log: a layout that runs out of memory is no candidate"
+    help = "see the end of its log: a layout that runs out of memory is not a candidate"
     if complaint.code in (LAYOUT, OTHER_JOB):
         help = "run it again: its log is of another trial or job"
     message = f"{complaint.message}; `{path}` is left out"

@@ -71,7 +71,7 @@ def layout_on(launch: LaunchedJob, job: Job) -> dict[str, int]:
         return layout_of(launch, job)
     except Missing as error:
         message = (
-            f"`{launch.path}` does not say {error.name}, without which its layout has no price"
+            f"`{launch.path}` does not set {error.name}, without which its layout has no price"
         )
         if error.name == "gpus_per_node":
             message = f"`{launch.path}` is not for nodes of {job.cluster.gpus_per_node} GPUs"

@@ -36,7 +36,10 @@ CODES: dict[str, tuple[str, str]] = {
         "the search of layouts needs more memory than parc may use, or more time",
     ),
     RISKY: ("risky", "every layout that fits is likely to run out of memory"),
-    MEASURED: ("measured-layout", "what a site's file says of measured layouts is none"),
+    MEASURED: (
+        "measured-layout",
+        "a text of `cluster.measured` does not describe a measured layout",
+    ),
     MODEL_TOO_LARGE: ("model-too-large", "the model has more parameters than prices can count"),
     NO_CHECKPOINTS: (
         "no-checkpoints",

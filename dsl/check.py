@@ -276,7 +276,7 @@ def _job(checker: Checker, path: str, digest: str) -> Job | None:
     model, cluster, train = parts.model, parts.cluster, parts.train
     name = _name(path)
     if UNWRITABLE.search(name):
-        message = f"the name of the file is no UTF-8 text: {ascii(name)}"
+        message = f"the name of the file is not UTF-8 text: {ascii(name)}"
         report.add(codes.UNWRITABLE_NAME, message, None, "rename it: emitted files bear its name")
     if report.diagnostics or model is None or cluster is None or train is None:
         return None

@@ -89,7 +89,7 @@ KINDS_OF_GPUS = Unsupported(
     "give each kind a job of its own, and set them side by side: `parc compare one.par two.par`",
 )
 CONDITIONS = Unsupported(
-    "values that hang on a condition",
+    "values that depend on a condition",
     "name all to choose from, `{4, 8}`, or give one with `--set BLOCK.SETTING=VALUE`",
 )
 #: What targets refuse themselves.

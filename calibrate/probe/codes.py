@@ -12,7 +12,7 @@ ABOVE_PEAK = "PAR787"
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
     NO_ROWS: ("probe-rows-missing", "the file of a probe's rows is missing or empty"),
-    ROWS_BROKEN: ("probe-row-broken", "a line is no row of the probe"),
+    ROWS_BROKEN: ("probe-row-broken", "a line is not a row of the probe"),
     ROWS_MIXED: ("probe-rows-mixed", "rows are of another machine, or of another release's probe"),
     NOT_RUN: ("probe-not-run", "the probe could not run to its end"),
     NOT_TOLD: ("probe-tells-nothing", "no case of the probe tells of any number of the cluster"),

@@ -195,7 +195,7 @@ def _read(line: str, span: Span) -> Machine | Row:
         place = ".".join(str(each) for each in first["loc"])
         raise _broken(span, f"{place}: {first['msg']}".lstrip(": ")) from None
     except (ValueError, RecursionError):
-        raise _broken(span, "this is no line of JSON") from None
+        raise _broken(span, "this line is not JSON") from None
 
 
 def _broken(span: Span, why: str) -> JobError:

@@ -76,7 +76,11 @@ def _layouts(arguments: Namespace) -> dict[str, dict[str, int]]:
         if log and log not in arguments.log:
             help = did_you_mean(log, arguments.log) or f"the logs are {', '.join(arguments.log)}"
             raise JobError(
-                [Diagnostic(LAYOUT, f"--layout names `{log}`, which is no log", help=help)]
+                [
+                    Diagnostic(
+                        LAYOUT, f"--layout names `{log}`, which is not one of the logs", help=help
+                    )
+                ]
             )
         layouts[log] = {**layouts.get(log, common), **found}
     return layouts

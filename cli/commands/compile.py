@@ -131,7 +131,7 @@ def _tell_leftovers(output: Path) -> None:
     print_diagnostics(
         Diagnostic(
             codes.LEFT_OVER,
-            f"`{path}` is called like what a killed run leaves: it is not read",
+            f"`{path}` has the name of a file that a killed run leaves: it is not read",
             help="remove it if no parc is running; what your own parc left, its next run removes",
             severity="warning",
         )

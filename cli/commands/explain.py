@@ -1,4 +1,4 @@
-"""say why a job's plan is what it is: what binds, what if, who loses by what, what would change the choice"""
+"""explain a job's plan: what limits it, what other values cost, why other layouts lose, what would change the choice"""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 NAME = "explain"
 #: What is not printed behind an answer to `--against` or `--log`.
-WHOLE = "-v: the plan in full, what binds it, what if, and what would change the choice"
+WHOLE = (
+    "-v: the whole plan, what limits it, what other values cost, and what would change the choice"
+)
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -108,7 +108,7 @@ def _texts(arguments: Namespace, config: ProjectSettings, budget: Budget) -> dic
 def _standard_input() -> str:
     data = sys.stdin.buffer.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES or b"\0" in data:
-        message = f"standard input is no launch file: over {MOST_BYTES:,} bytes, or binary"
+        message = f"standard input is not a launch file: over {MOST_BYTES:,} bytes, or binary"
         raise JobError([Diagnostic(codes.NO_FILES, message)])
     return data.decode("utf-8-sig", errors="replace")
 

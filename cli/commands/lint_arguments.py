@@ -53,7 +53,9 @@ def _about_rules(parser: ArgumentParser) -> None:
         metavar="PATTERN",
         help="leave out in folders what a pattern of .gitignore names",
     )
-    add("--skip-others", action="store_true", help="leave out named files that are no launch files")
+    add(
+        "--skip-others", action="store_true", help="leave out named files that are not launch files"
+    )
     add("--require-complete", action="store_true", help="an unknown fact is an error")
     add("--baseline", type=Path, metavar="FILE", help="say only what this file does not have")
     add(
@@ -100,7 +102,7 @@ def version(text: str) -> tuple[str, str]:
         help_text = did_you_mean(name, datable()) or ", ".join(datable())
         raise ArgumentTypeError(f"unknown framework `{name}`; {help_text}")
     if not is_version(value):
-        raise ArgumentTypeError(f"`{value}` is no version such as 0.19")
+        raise ArgumentTypeError(f"expected a version such as 0.19, not `{value}`")
     return name, value
 
 

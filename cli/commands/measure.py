@@ -46,7 +46,7 @@ def minutes(text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found <= 24 * 60:
-        raise ArgumentTypeError(f"`{text}` is no number of minutes up to a day")
+        raise ArgumentTypeError(f"expected minutes up to a day, not `{text}`")
     return found
 
 

@@ -56,7 +56,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
-        raise ArgumentTypeError(f"`{text}` is no port")
+        raise ArgumentTypeError(f"expected a port from 0 to 65535, not `{text}`")
     return int(text)
 
 

@@ -27,7 +27,7 @@ PROCESSES, STEPS, LIMIT_SECONDS = 4, 8, 600.0
 def at_least(least: int) -> Callable[[str], int]:
     def number(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
-            raise ArgumentTypeError(f"`{text}` is no whole number from {least} on")
+            raise ArgumentTypeError(f"expected a whole number of at least {least}, not `{text}`")
         return int(text)
 
     return number
@@ -148,7 +148,7 @@ def _interpreters(paths: list[str], gpus: bool) -> list[Interpreter]:
     for path in dict.fromkeys(paths):
         answer = look_into(path, gpus)
         if isinstance(answer, str):
-            message = f"`{path}` is no Python that can be asked: {answer}"
+            message = f"`{path}` does not run as a Python interpreter: {answer}"
             raise JobError([Diagnostic(codes.NO_FRAMEWORK, message)])
         found.append(answer)
     return found

@@ -66,7 +66,7 @@ def _criteria(text: str) -> tuple[str, ...]:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MOST_PROCESSES:
-        raise ArgumentTypeError(f"`{text}` is no number from 1 to {MOST_PROCESSES:,}")
+        raise ArgumentTypeError(f"expected a number from 1 to {MOST_PROCESSES:,}, not `{text}`")
     return int(text)
 
 

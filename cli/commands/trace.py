@@ -43,7 +43,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"`{text}` is no number of micro-batches")
+        raise ArgumentTypeError(f"expected a number of micro-batches, not `{text}`")
     return int(text)
 
 

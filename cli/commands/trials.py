@@ -33,7 +33,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= MOST:
-        raise ArgumentTypeError(f"`{text}` is no number from 1 to {MOST}")
+        raise ArgumentTypeError(f"expected a number from 1 to {MOST}, not `{text}`")
     return int(text)
 
 

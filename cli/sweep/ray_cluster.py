@@ -120,7 +120,7 @@ def _knock(address: str) -> bool:
     if not (colon and port.isdecimal()):
         return False
     if len(port) > 5 or int(port) >= 2**16:
-        raise ValueError(f"there is no port {port[:20]}")
+        raise ValueError(f"expected a port, not {port[:20]}")
     with socket.create_connection((host.strip("[]"), int(port)), PATIENCE_SECONDS) as peer:
         if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
             _greet(peer)
@@ -141,7 +141,7 @@ def _greet(peer: socket.socket) -> None:
     while len(answer) <= 3 and (more := peer.recv(9)):
         answer += more
     if answer[3:4] != bytes([SETTINGS]):
-        raise ValueError("what listens there is no Ray")
+        raise ValueError("the server at this address is not Ray")
 
 
 #: Ray sends its token, of `RAY_AUTH_TOKEN` or `~/.ray/auth_token`, to an address that is given where this is

@@ -222,7 +222,7 @@ def _head(line: bytes) -> dict[str, Any] | None:
 
 
 def _foreign(path: Path) -> Diagnostic:
-    message = f"`{path}` is no file of a sweep"
+    message = f"`{path}` is not a file of a sweep"
     return Diagnostic(codes.FOREIGN, message, help="choose another folder with -o")
 
 

@@ -19,7 +19,7 @@ from parc.dsl.evaluation.evaluate import plain
 from .read_job import ReadJob, warned
 
 CODE = "PAR066"
-TITLE = "tokens that are no multiple of the batch"
+TITLE = "tokens that are not a multiple of the batch"
 SOURCE = ""
 
 #: Share of the tokens from which the rest of the last step is told.

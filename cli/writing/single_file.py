@@ -23,7 +23,7 @@ def refuse(
         if same is not None:
             raise JobError([_unwritable(path, f"`{same}` is read")])
         if path.exists() and not path.is_file():
-            raise JobError([_unwritable(path, "it is no plain file")])
+            raise JobError([_unwritable(path, "it is not a regular file")])
         with _beside(path) as (folder, name):
             if not os.access(folder.path, os.W_OK | os.X_OK):
                 raise JobError([_unwritable(path, "its folder cannot be written")])

@@ -254,7 +254,7 @@ def _batch(batch: Located, seq_len: object) -> int:
     if value.value % seq_len:
         tokens = plain(value.value)
         near = max(1, round(value.value / seq_len))
-        message = f"a batch of {tokens} tokens is no whole number of sequences of {seq_len}"
+        message = f"a batch of {tokens} tokens is not a multiple of seq_len {seq_len}"
         help = f"{near} sequences are {plain(near * seq_len)} tokens"
         fix = replaced(node.span, str(near), safe=False)
         raise wrong(codes.BATCH_TOKENS, message, node.span, help, fix=fix)

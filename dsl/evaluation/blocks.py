@@ -161,7 +161,9 @@ def own_settings(block: Block, names: Names, report: Report) -> dict[str, Locate
     found: dict[str, Located] = {}
     for item in block.items:
         if isinstance(item, Clause):
-            message = f"`{' '.join(item.span.text.split())}` is no setting of `{block.kind.name}`"
+            message = (
+                f"`{' '.join(item.span.text.split())}` is not a setting of `{block.kind.name}`"
+            )
             text = f"{item.keyword.name} = {item.condition.span.text}"
             fix: Fix | None = replaced(item.span, text)
             help = f"write `{text}`"

@@ -68,10 +68,10 @@ def failures_are_complete(parts: Parts) -> Complaints:
         ("restart_time", cluster.restart_time, "10 min"),
     ):
         if found is None:
-            message = f"`gpu_mtbf` is given, and `{key}` is not: both decide the time that is lost"
+            message = f"`gpu_mtbf` needs `{key}`: both decide the time that failures cost"
             yield Diagnostic(codes.FAILURES, message, span, help=f"such as `{key} = {example}`")
     if train and train.checkpoint_interval is not None and not (span and span.standard):
-        message = "`checkpoint_interval` is given, and follows from `gpu_mtbf` too"
+        message = "`checkpoint_interval` is given, though it follows from `gpu_mtbf`"
         notes = note(parts, "the cluster's failures", "cluster", "gpu_mtbf")
         help = "leave it out: the plan tells the best one, and launch files have it"
         at = parts.span("train", "checkpoint_interval")

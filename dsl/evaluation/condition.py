@@ -140,7 +140,7 @@ def condition(node: Node, context: Context) -> Expression:
     except JobError as error:
         raise (_hyphened(node.span) or error) from None
     if not resolved.condition:
-        message = f"`{as_written(node.span)}` is {in_words(resolved.dimension)}, no condition"
+        message = f"`{as_written(node.span)}` is {in_words(resolved.dimension)}, not a condition"
         raise wrong(codes.NOT_A_CONDITION, message, node.span, "compare it with something")
     if not names(resolved.expression):
         verdict = (
@@ -148,9 +148,7 @@ def condition(node: Node, context: Context) -> Expression:
             if isinstance(resolved.expression, Const) and resolved.expression.value
             else "false"
         )
-        message = (
-            f"`{as_written(node.span)}` is always {verdict}: it speaks of no decision or quantity"
-        )
+        message = f"`{as_written(node.span)}` is always {verdict}: it contains no decision and no quantity"
         help = f"decisions are {', '.join(VARIABLES)}; quantities are {', '.join(QUANTITIES)}"
         raise wrong(codes.NOT_A_CONDITION, message, node.span, help)
     return resolved.expression
@@ -209,7 +207,7 @@ def _resolve(node: Node, context: Context) -> Resolved:
             return Resolved(
                 Call(name, tuple(t.expression for t in operands)), called(node, operands)
             )
-    raise wrong(codes.WRONG_KIND, "a range or set stands only after `in`", node.span)
+    raise wrong(codes.WRONG_KIND, "a range or set is allowed only after `in`", node.span)
 
 
 def _constant(node: Node, context: Context) -> Resolved:
@@ -229,7 +227,7 @@ def _number(node: Node, context: Context) -> Resolved:
     resolved = _resolve(node, context)
     if resolved.condition:
         raise wrong(
-            codes.WRONG_KIND, f"`{as_written(node.span)}` is a condition, no number", node.span
+            codes.WRONG_KIND, f"`{as_written(node.span)}` is a condition, not a number", node.span
         )
     return resolved
 
@@ -237,7 +235,7 @@ def _number(node: Node, context: Context) -> Resolved:
 def _truth(node: Node, context: Context) -> Expression:
     resolved = _resolve(node, context)
     if not resolved.condition:
-        message = f"`{as_written(node.span)}` is {in_words(resolved.dimension)}, no condition"
+        message = f"`{as_written(node.span)}` is {in_words(resolved.dimension)}, not a condition"
         raise wrong(codes.NOT_A_CONDITION, message, node.span)
     return resolved.expression
 
@@ -373,7 +371,9 @@ def _between(node: Membership, item: Resolved, value: Interval, context: Context
         if isinstance(ends[0], int) and isinstance(ends[1], int):
             members = tuple(float(member) for member in range(ends[0], ends[1] + 1))
             return Resolved(Member(item.expression, members, node.negated), NUMBER, condition=True)
-        raise wrong(codes.BAD_RANGE, "the range has no whole ends", node.collection.span)
+        raise wrong(
+            codes.BAD_RANGE, "the ends of the range must be whole numbers", node.collection.span
+        )
     above = Call(">=", (item.expression, low.expression))
     below = Call("<=", (item.expression, high.expression))
     both: Expression = Call("and", (above, below))

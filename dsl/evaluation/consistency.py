@@ -243,7 +243,7 @@ def length_is_given_once(parts: Parts) -> Complaints:
     if not train:
         return
     if train.tokens is None and train.steps is None:
-        message = f"{parts.training} says neither `tokens` nor `steps`: how long to train"
+        message = f"{parts.training} has neither `tokens` nor `steps`, the length of training"
         help = "such as `tokens = 15T` or `steps = 100K`"
         yield Diagnostic(codes.LENGTH, message, parts.span("train"), help=help)
     elif train.tokens is not None and train.steps is not None:

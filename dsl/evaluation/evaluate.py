@@ -102,7 +102,7 @@ def evaluate(node: Node, lookup: Lookup) -> Constant:
         case Function():
             return _called(node, lookup)
         case Map(_, span):
-            raise wrong(codes.MISPLACED, "a block of settings is no value here", span)
+            raise wrong(codes.MISPLACED, "expected a value, found a block of settings", span)
 
 
 def number(node: Node, lookup: Lookup) -> Measure:

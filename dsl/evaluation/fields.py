@@ -230,7 +230,7 @@ def _distinct(items: list[Measure], node: Node, field: SettingType) -> tuple[int
     values = sorted(whole(fitting(item, node, field), node, field) for item in items)
     for value, following in zip(values, values[1:], strict=False):
         if value == following:
-            message = f"{plain(value)} stands twice in the set"
+            message = f"{plain(value)} is in the set twice"
             raise wrong(codes.DUPLICATE, message, node.span)
     return tuple(values)
 
@@ -325,7 +325,7 @@ def _blend(node: Map, field: SettingType, names: Names) -> Data:
         key = setting.key.name
         weight = evaluate(setting.value, names.lookup)
         if not (isinstance(weight, Measure) and weight.dimension.bare and weight.value > 0):
-            message = f"the weight of `{key}` is no number above 0"
+            message = f"the weight of `{key}` must be a number above 0"
             raise wrong(codes.WRONG_KIND, message, setting.value.span)
         if key in parts:
             raise wrong(codes.DUPLICATE, f"`{key}` is given twice", setting.key.span)

@@ -112,7 +112,7 @@ def _objective(clause: Clause) -> str:
         raise _no_quantity(direction, node, known)
     if node.name not in (*QUANTITIES, *counted):
         help, fix = suggested(node.name, node.span, (*QUANTITIES, *counted), SPELLINGS)
-        message = f"`{node.name}` is no quantity to {direction}"
+        message = f"`{node.name}` is not a quantity to {direction}"
         help = help or f"quantities are {known}"
         raise wrong(codes.UNKNOWN_NAME, message, node.span, help, fix=fix)
     return node.name

@@ -21,7 +21,7 @@ _BOUNDED = re.compile(
 def misplaced_setting(item: Setting) -> Diagnostic:
     """The complaint about a setting other than `within`."""
     key, span = item.key.name, item.span
-    message = f"`{' '.join(span.text.split())}` is no line of a goal"
+    message = f"`{' '.join(span.text.split())}` is not a line of a goal"
     near = did_you_mean(key, (WITHIN_KEY,))
     if near is not None:
         return Diagnostic(codes.MISPLACED, message, span, help=near)

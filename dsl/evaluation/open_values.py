@@ -31,7 +31,7 @@ def read_or_open(node: Node, field: SettingType, names: Names) -> object:
     for position, word in enumerate(found):
         if word in found[:position]:
             text = node.items[position].span.text
-            message = f"{text} stands twice in the set"
+            message = f"{text} is in the set twice"
             raise wrong(codes.DUPLICATE, message, node.items[position].span)
     return Several(found) if len(found) > 1 else found[0]
 

@@ -43,7 +43,7 @@ def refused(setting: Setting, title: str) -> Diagnostic | None:
 
 def moved(key: str, value: str, title: str, place: Span) -> Diagnostic:
     """The complaint about a former setting of a target, one of `MOVED`, with where its value goes now."""
-    message = f"`{key}` is no setting of {title} any more"
+    message = f"`{key}` is no longer a setting of {title}"
     text = MOVED[key].format(value)
     own = not text.startswith("model")
     fix = replaced(place, text) if own and place.source.name != "--set" else None

@@ -26,7 +26,7 @@ _served: str | None = None
 
 
 class NotReadable(ValueError):
-    """Why a file that is there is not read, such as `it is no regular file`."""
+    """Why a file that is there is not read, such as `it is not a regular file`."""
 
 
 class OverLimit(NotReadable):
@@ -112,7 +112,7 @@ def first_bytes(path: str | os.PathLike[str], count: int) -> bytes:
     number = os.open(path, _FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(number).st_mode):
-            raise NotReadable("it is no regular file")
+            raise NotReadable("it is not a regular file")
         with os.fdopen(number, "rb", closefd=False) as stream:
             return stream.read(count)
     finally:

@@ -24,5 +24,5 @@ def unwritable(text: str, span: Span) -> list[Diagnostic]:
     found = UNWRITABLE.search(text)
     if found is None:
         return []
-    kind = "a zero byte" if found[0] == "\0" else f"{ascii(found[0])}, which is no UTF-8"
+    kind = "a zero byte" if found[0] == "\0" else f"{ascii(found[0])}, which is not UTF-8"
     return [Diagnostic(codes.UNWRITABLE_TEXT, f"a text holds {kind}", span, help="take it out")]

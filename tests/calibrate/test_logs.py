@@ -129,7 +129,7 @@ def test_what_a_log_leaves_open_comes_from_the_command_line(calibrate: Calibrate
         ("tp1.log:tq=2", "unknown degree"),
         ("nolog:tp=2", "PAR793"),
         ("tp1.log:", "names no degree"),
-        ("pp=4", "ran with pp 1, and is said to have 4"),
+        ("pp=4", "ran with pp 1, but is given with 4"),
     ],
 )
 def test_a_layout_that_cannot_be_meant(calibrate: Calibrate, layout: str, message: str) -> None:

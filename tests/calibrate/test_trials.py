@@ -234,7 +234,7 @@ def test_a_run_tells_of_its_kind() -> None:
         ("torch.OutOfMemoryError: CUDA out of memory.\n", "report a step"),
         ("early", "reports 4 steps, too few"),
         ("wild", "they have no steady time"),
-        ("other", "and is said to have"),
+        ("other", "but is given with"),
     ],
 )
 def test_tasks_of_an_array_that_failed_are_left_out_by_name(

@@ -131,7 +131,7 @@ def test_a_long_trace_is_refused_with_a_number_that_fits(run: Parc) -> None:
     ("given", "message"),
     [
         (["-o", ""], "the path is empty"),
-        (["-o", "t.json", "--microbatches", "0"], "`0` is no number of micro-batches"),
+        (["-o", "t.json", "--microbatches", "0"], "expected a number of micro-batches, not `0`"),
         (["-o", "t.json", "--schedule", "zero"], "invalid choice: 'zero'"),
         (["-o", "t.json", "--layout", "tp=two"], "`tp=two` is not NAME=VALUE"),
         ([], "-o/--output"),

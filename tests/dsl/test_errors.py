@@ -96,7 +96,7 @@ def test_a_large_file_is_refused_at_once(tmp_path: Path) -> None:
 def test_an_endless_file_is_refused() -> None:
     with pytest.raises(JobError) as error:
         load("/dev/zero")
-    assert only(error) == "PAR002 `/dev/zero` is no regular file"
+    assert only(error) == "PAR002 `/dev/zero` is not a regular file"
 
 
 @pytest.mark.parametrize("name", ["none.par", ".", "job.par/inner", "a\0b.par", "x" * 5000])

@@ -31,7 +31,7 @@ def test_texts_and_what_is_none(tmp_path: Path) -> None:
 def test_only_regular_files_are_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.sh")
     for path in (tmp_path, tmp_path / "pipe.sh", Path("/dev/zero")):
-        with pytest.raises(NotReadable, match="no regular file"):
+        with pytest.raises(NotReadable, match="not a regular file"):
             text_of(path)
     with pytest.raises(NotReadable, match="^it is written by the kernel"):
         text_of("/proc/self/environ")
@@ -94,7 +94,7 @@ def test_named_pipes_are_refused(
     (tmp_path / "job.par").write_text('import "pipe.sh"\n')
     for command in (["lint", "pipe.sh"], ["import", "pipe.sh"], ["check", "job.par"]):
         assert main(command) in (1, 2)
-        assert "`pipe.sh` is no regular file" in capsys.readouterr().err
+        assert "`pipe.sh` is not a regular file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def test_a_path_that_is_no_python_is_said(
     monkeypatch.chdir(ROOT)
     assert main(["smoke", JOB, "--python", "/no/such/python"]) == 2
     assert (
-        "`/no/such/python` is no Python that can be asked: no such file" in capsys.readouterr().err
+        "`/no/such/python` does not run as a Python interpreter: no such file"
+        in capsys.readouterr().err
     )
 
 

@@ -36,7 +36,7 @@ def earlier(path: str, now: Case) -> set[str]:
         return set()
     status = os.lstat(path)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-        raise Failed(f"`{path}` is no plain file of one name: name another file")
+        raise Failed(f"`{path}` is not a regular file with one name: name another file")
     with open(path, "rb", opener=_without_links) as file:
         whole = file.read()
     whole = whole[: whole.rfind(b"\n") + 1]

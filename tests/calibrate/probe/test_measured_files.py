@@ -15,7 +15,7 @@ Measure = Callable[..., Ran]
 def test_rows_are_never_waited_for_nor_replaced(measure: Measure) -> None:
     os.mkfifo("pipe")
     for path in ("pipe", "/dev/zero", "."):
-        assert "it is no regular file" in measure("--rows", path).err
+        assert "it is not a regular file" in measure("--rows", path).err
     record(Path("rows.par"))
     assert "is read" in measure("--rows", "rows.par", "--force", output="rows.par").err
     assert measure("--rows", "rows.par").code == 0

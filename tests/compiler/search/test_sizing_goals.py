@@ -145,5 +145,5 @@ def test_weights_of_nodes_are_in_the_ratio_of_what_a_run_takes() -> None:
 
 
 def test_more_gpus_cannot_be_asked_for() -> None:
-    with pytest.raises(JobError, match="`gpus` is no quantity to maximize"):
+    with pytest.raises(JobError, match="`gpus` is not a quantity to maximize"):
         job_of("maximize gpus")
