@@ -1,4 +1,5 @@
-"""What differs from one cluster to the next: the table of parameters, and a case with other values of them.
+"""Parameters that differ from one cluster to the next: the table of parameters, and a case with other values
+of them.
 
 Values are written as settings of the job's `gpu` and `cluster`, so that a job that imports them is priced as
 they were fitted.
@@ -62,7 +63,7 @@ SCALES = np.array([not each.share for each in PARAMETERS])
 
 
 def prior_covariance() -> Floats:
-    """Of the errors of PARAMETERS: shape (parameters, parameters)."""
+    """The covariance of the errors of PARAMETERS: shape (parameters, parameters)."""
     own = np.diag(np.square([each.prior_std for each in PARAMETERS]))
     return np.asarray(own + COMMON_STD**2 * np.outer(SCALES, SCALES))
 

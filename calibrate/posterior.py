@@ -127,7 +127,7 @@ class Problem:
         return Linear(errors, residuals, slopes)
 
     def weights(self, residuals: Floats, left_open: float) -> Floats:
-        """What each run counts: 1 + 1 / FREEDOM where it is met, less the farther it is off."""
+        """The weight of each run: 1 + 1 / FREEDOM where it is met, less the farther it is off."""
         variances = left_open**2 + self.clocks
         return np.asarray((FREEDOM + 1.0) / (FREEDOM + residuals**2 / variances))
 

@@ -51,12 +51,12 @@ class Ran:
 
     @property
     def known(self) -> Measured | None:
-        """What runs that the cluster's file holds tell of the layout."""
+        """The outcome of the layout in runs that the cluster's file holds."""
         return outcome(self.run.case, self.predicted.layout.model_dump())
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What the framework's timers tell of a step: the passes with all traffic that is waited for in them,
+        """Parts of a step by the framework's timers: the passes with all traffic that is waited for in them,
         the optimizer, and what lies between, such as data and logging, for which nothing is predicted.
         """
         step, timers = self.predicted.step_seconds, self.run.timers

@@ -61,8 +61,8 @@ class FittedParameter:
 
 @dataclass(frozen=True)
 class FittedSite:
-    """What is written of a cluster. `spread` is the deviation of ln(measured / predicted) of a run that was
-    not calibrated on; `counts` what each run counts, 1 where it is met."""
+    """A cluster as it is written to a file. `spread` is the deviation of ln(measured / predicted) of a run
+    that was not calibrated on; `counts` what each run counts, 1 where it is met."""
 
     cluster: Cluster
     parameters: tuple[FittedParameter, ...]

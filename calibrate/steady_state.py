@@ -76,7 +76,7 @@ def _within(seconds: Sequence[float]) -> tuple[float, float]:
 
 
 def _off_pace(seconds: Sequence[float]) -> list[float]:
-    """Those of another pace than the median, where they are too many for stalls."""
+    """Steps of another pace than the median, where they are too many for stalls."""
     middle, limit = _within(seconds)
     found = [each for each in seconds if abs(each - middle) > limit]
     return found if len(found) > STALLS * len(seconds) else []

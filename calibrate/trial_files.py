@@ -30,7 +30,7 @@ FOLDER, LISTED, SCRIPT, LOG = "trial-", "trials.json", "run.sh", "run.log"
 
 
 def common_files(plans: Sequence[Plan]) -> dict[str, str]:
-    """What stands beside the trials' own folders."""
+    """Files beside the trials' own folders."""
     first = plans[0]
     values = {
         "provenance": provenance(first),

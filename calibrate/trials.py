@@ -100,7 +100,7 @@ def short_job(job: Job, target: str) -> Job:
 
 @dataclass(frozen=True)
 class Prior:
-    """What is believed of layouts: ln(cost) of each, and its covariance."""
+    """Beliefs about layouts: ln(cost) of each, and its covariance."""
 
     mean: Floats
     covariance: Floats

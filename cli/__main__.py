@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fault(error: BaseException, arguments: Sequence[str]) -> int:
-    """What nothing expects is our mistake: it is told as such, and a report is left."""
+    """Tells an unexpected exception as a fault of parc, and leaves a report."""
     from parc.fault import told
     from parc.printing.streams import tolerant_streams
     from parc.printing.terminal import print_diagnostics

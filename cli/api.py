@@ -84,8 +84,8 @@ def compile(job: Job, targets: Iterable[str] | None = None) -> list[Plan]:
 
 
 def estimate(job: Job, layout: Mapping[str, int | str], target: str) -> Estimate:
-    """What one given layout costs, such as `{"tp": 8, "recompute": "full"}`; degrees that it leaves out are 1
-    or follow from the others.
+    """The price of one given layout, such as `{"tp": 8, "recompute": "full"}`; degrees that it leaves out are
+    1 or follow from the others.
 
     Raises `JobError` naming each rule that the layout breaks, each value that is none, and an unknown target.
     """
@@ -96,8 +96,8 @@ def estimate(job: Job, layout: Mapping[str, int | str], target: str) -> Estimate
 
 
 def measured(job: Job, target: str, priced: Estimate) -> Measured | None:
-    """What runs on the job's cluster tell of a priced layout, as `Plan.measured` has it of the chosen one;
-    None where none of the target ran there.
+    """The outcome that runs on the job's cluster tell of a priced layout, as `Plan.measured` has it of the
+    chosen one; None where none of the target ran there.
 
     Raises `JobError` for a text of `cluster.measured` that names no layout.
     """
@@ -117,8 +117,8 @@ def explain_plan(plan: Plan, known: Swept | None = None) -> Explanation:
 def step_timeline(
     job: Job, target: str, estimate: Estimate, schedule: str | None = None, shown: int | None = None
 ) -> Timeline:
-    """What each pipeline rank does in a step of an estimate, or in its `shown` first micro-batches; in the
-    order of the layout, or of another schedule of `compiler/schedule/orders.py`."""
+    """The passes of each pipeline rank in a step of an estimate, or in its `shown` first micro-batches; in
+    the order of the layout, or of another schedule of `compiler/schedule/orders.py`."""
     from parc.compiler.case import Case
     from parc.compiler.schedule.timeline import timeline
 
@@ -141,8 +141,8 @@ class Planned:
         return [*complaints, *self.warnings()]
 
     def warnings(self) -> list[Diagnostic]:
-        """What the targets with a plan train otherwise than a reader of the job may think, and on which of
-        them it hardly trains."""
+        """Warnings about settings that targets with a plan train otherwise than a reader of the job may
+        think, and on which of them it hardly trains."""
         from .slow_targets import slow_targets
 
         own = [each for plan in self.plans for each in _warnings(plan)]

@@ -28,7 +28,7 @@ class Checked:
 
 
 def checked(path: str, overrides: Sequence[str] = (), text: str | None = None) -> Checked:
-    """What is said of a file, or of a text in its place: errors, refusals of its targets, warnings."""
+    """The complaints about a file, or of a text in its place: errors, refusals of its targets, warnings."""
     try:
         job, file = read_job(path, tuple(overrides), OPTIONS, text)
     except JobError as error:
@@ -44,7 +44,8 @@ def checked(path: str, overrides: Sequence[str] = (), text: str | None = None) -
 
 
 def _refused(job: Job, target: str) -> list[Diagnostic]:
-    """What a target says of every choice of the settings that the job leaves open: of the preferred one."""
+    """The complaints of a target about every choice of the settings that the job leaves open: of the
+    preferred one."""
     found = [BACKENDS[target].target.refuses(each) for _, each in settled(job, target)]
     return found[0] if all(found) else []
 

@@ -1,5 +1,5 @@
-"""What lint says of files that parc is about to write: settings that each are legal in `extra` may be wrong
-together, or beside what the layout makes parc write; and parc itself may err."""
+"""Lint of files that parc is about to write: settings that each are legal in `extra` may be wrong together,
+or beside what the layout makes parc write; and parc itself may err."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refused(plan: Plan, files: Mapping[str, str]) -> list[Diagnostic]:
 
 
 def doubtful(files: Mapping[str, str]) -> list[Diagnostic]:
-    """What lint says against the files of a job, hints aside, each as a warning: nobody asked for it."""
+    """Findings of lint against the files of a job, hints aside, each as a warning: nobody asked for it."""
     cure = "where the job does not ask for it, it is a fault of parc: report it with the job"
     return [
         Diagnostic(

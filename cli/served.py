@@ -1,4 +1,4 @@
-"""What the page of `parc serve` asks -> the answers that the commands give: a function that processes run."""
+"""Requests of the page of `parc serve` -> answers that the commands give: a function that processes run."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ JSON, ZIP = "application/json", "application/zip"
 
 @dataclass(frozen=True)
 class Opened:
-    """What was opened: the name of the job, every file that may be read, and the text where it is no file."""
+    """A name of the job, every file that may be read, and the text where it is no file."""
 
     name: str
     files: tuple[str, ...]
@@ -67,7 +67,7 @@ class Opened:
 
 
 def opened_json(opened: Opened) -> JsonObject:
-    """What the page begins with. Raises `JobError` for a job or a file that cannot be read."""
+    """The job that the page begins with. Raises `JobError` for a job or a file that cannot be read."""
     from parc.serve.language import language
 
     texts = [read(path, path)[0].text for path in opened.files]
@@ -108,7 +108,7 @@ def _complaints(name: str, request: dict[str, object], error: JobError) -> JsonO
 
 
 def _check(name: str, request: dict[str, object]) -> JsonObject:
-    """What `parc check` says, and the sliders."""
+    """The complaints of `parc check`, and the sliders."""
     from parc.lsp.document import Document
     from parc.serve.editing import complaints_json
     from parc.serve.sliders import sliders
@@ -153,7 +153,7 @@ def _format(name: str, request: dict[str, object]) -> JsonObject:
 
 
 def _plan(name: str, request: dict[str, object]) -> JsonObject:
-    """What `parc plan` prints, and the report."""
+    """The output of `parc plan`, and the report."""
     from parc.lsp.document import Document
     from parc.report.answers import answers, headline
     from parc.report.html import report_html
@@ -181,7 +181,7 @@ def _plan(name: str, request: dict[str, object]) -> JsonObject:
 
 
 def _compare(name: str, request: dict[str, object]) -> JsonObject:
-    """What `parc compare` prints of two texts. The name of the job is that of both: files bear it."""
+    """The output of `parc compare` of two texts. The name of the job is that of both: files bear it."""
     from .printing.comparison import comparison_json, comparison_text
     from .subjects import subject_of
 

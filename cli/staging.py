@@ -44,7 +44,7 @@ class Staged:
         }
 
     def diagnostics(self) -> list[Diagnostic]:
-        """What is said of the stages, each complaint once."""
+        """The complaints about the stages, each complaint once."""
         return list(dict.fromkeys(said for stage in self.stages for said in stage.diagnostics()))
 
 

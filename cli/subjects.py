@@ -1,4 +1,4 @@
-"""What a user names to compare -> `Subject`: a job, which is solved, a written plan, or launch files."""
+"""Names to compare -> `Subject`: a job, which is solved, a written plan, or launch files."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def plans_in(file: Path) -> tuple[dict[str, JsonObject], JsonObject | None]:
 
 
 def _peak(found: Any) -> JsonObject | None:
-    """What a file says of a peak, where it has the shape of one."""
+    """The peak of a file, where it has the shape of one."""
     if not isinstance(found, dict) or not isinstance(found.get("precision"), str):
         return None
     return found if isinstance(found.get("flops"), int | float) else None
@@ -229,7 +229,7 @@ def _with_target(job: Job, name: str) -> Job:
 
 
 def _settings_below(target: str, files: Mapping[str, str]) -> dict[str, str]:
-    """What the framework is given by the files of one target's folder."""
+    """The settings that the framework is given by the files of one target's folder."""
     from parc.backends.launch_files import read_jobs
 
     own = {path: text for path, text in files.items() if path.startswith(f"{target}{os.sep}")}

@@ -77,7 +77,8 @@ class Case:
 
     @cached_property
     def headroom(self) -> Constraint | None:
-        """What decides between layouts that are about equally good, after the job's preferences."""
+        """The condition that decides between layouts that are about equally good, after the job's
+        preferences."""
         return headroom(self)
 
     @property
@@ -129,7 +130,7 @@ class Case:
 
     @cached_property
     def rank_table(self) -> RankTable:
-        """What ranks hold in these placements."""
+        """The load of the ranks in these placements."""
         from .pipeline.rank_table import RankTable
 
         return RankTable(self.placements, len(self.roles) - 2)

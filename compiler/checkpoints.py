@@ -39,8 +39,8 @@ class Checkpointing:
 
     @property
     def signal_seconds(self) -> float:
-        """What is left of the wall time when SLURM asks for a last checkpoint: the job's, else enough for the
-        step that has begun and for writing; 0 where the target writes none."""
+        """The seconds that are left of the wall time when SLURM asks for a last checkpoint: the job's, else
+        enough for the step that has begun and for writing; 0 where the target writes none."""
         if not self.job.saves(self.target):
             return 0.0
         given = self.job.launch.signal if self.job.launch else None
@@ -51,7 +51,7 @@ class Checkpointing:
 
     @property
     def start_seconds(self) -> float | None:
-        """What a start has for training; None where the job names no wall time."""
+        """The seconds that a start has for training; None where the job names no wall time."""
         launch = self.job.launch
         return launch.time - self.signal_seconds if launch and launch.time is not None else None
 

@@ -102,7 +102,7 @@ def is_retired(name: str) -> bool:
 
 
 def change(code: str) -> str | None:
-    """What became of a code, as a sentence; None where nothing changed."""
+    """The successor of a code, as a sentence; None where nothing changed."""
     if code in MOVED:
         return f"`{code}` is a rule of lint alone; the compiler's `{code}` is now `{MOVED[code]}`"
     if is_retired(code):

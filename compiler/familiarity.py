@@ -7,7 +7,7 @@ from ..dsl.hardware import Gpu
 
 @dataclass(frozen=True)
 class Familiarity:
-    """What is known of runs like a job's, in words, and how far their step times lie from predicted ones:
+    """Knowledge of runs like a job's, in words, and how far their step times lie from predicted ones:
     FOUR_OF_FIVE (risk.py) times `step_spread` in the logarithm holds four of five."""
 
     words: str

@@ -28,8 +28,9 @@ def at_most(kind: Literal["require", "prefer"], most: float) -> Constraint:
 
 
 def headroom(case: Case) -> Constraint | None:
-    """What decides between layouts that are about equally good, after the job's preferences; None where
-    these, or the objectives, speak of memory themselves, and where the goal gives up nothing."""
+    """The condition that decides between layouts that are about equally good, after the job's preferences;
+    None where these, or the objectives, speak of memory themselves, and where the goal gives up nothing.
+    """
     goal = case.job.goal
     spoken = {each.quantity for each in goal.objectives}
     spoken = spoken.union(*(names(each.expression) for each in case.preferred))

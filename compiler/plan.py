@@ -261,8 +261,8 @@ class OtherSettings(Frozen):
 
 
 class Measured(Frozen):
-    """What ran on the job's cluster (search/measured_layouts.py): how many `runs` of the target, of this job
-    or another, and by what share a step of the chosen layout is `expected` to exceed its prediction by them,
+    """Runs on the job's cluster (search/measured_layouts.py): how many `runs` of the target, of this job or
+    another, and by what share a step of the chosen layout is `expected` to exceed its prediction by them,
     which is what it took if it ran; how many of the job's own `layouts`, and by what share the step of the
     chosen one, and of the one predicted best, exceeded the prediction; None for one that never ran. Of a
     layout that somebody gives, that one is the chosen one, and `best` is None.
@@ -368,7 +368,7 @@ class Plan(Frozen):
 
     @property
     def freed_bytes(self) -> int:
-        """What the fullest GPU needs less than with the best prediction, where that has no headroom."""
+        """Bytes that the fullest GPU needs less than with the best prediction, where that has no headroom."""
         if self.best is None or self.best.has_headroom or not self.estimate.has_headroom:
             return 0
         return self.best.memory_bytes - self.estimate.memory_bytes

@@ -1,4 +1,4 @@
-"""What a framework can run, as data that its backend declares and the compiler reads."""
+"""Abilities of a framework, as data that its backend declares and the compiler reads."""
 
 from __future__ import annotations
 

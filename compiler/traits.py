@@ -46,7 +46,7 @@ class StateBytes:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryTraits:
-    """What stays allocated on a rank, and for how long."""
+    """Memory that stays allocated on a rank, and for how long."""
 
     state: Callable[[Job, int], StateBytes]
     """`state(job, zero)`: bytes per parameter of weights, gradients and optimizer state at a ZeRO stage."""
@@ -107,7 +107,7 @@ class MemoryTraits:
 
 @dataclass(frozen=True, kw_only=True)
 class TensorTraits:
-    """What tensor parallelism divides and what every one of its ranks holds whole."""
+    """Parts that tensor parallelism divides, and parts that every one of its ranks holds whole."""
 
     sequence_parallel: bool = True
     """Norms, dropout and residuals are divided over tp along the sequence."""
@@ -123,7 +123,7 @@ class TensorTraits:
 
 @dataclass(frozen=True, kw_only=True)
 class WireTraits:
-    """What travels between ranks: how often, in how many bytes, by which collective."""
+    """Traffic between ranks: how often, in how many bytes, by which collective."""
 
     gathers: Callable[[int], int]
     """All-gathers of weights per micro-batch at a ZeRO stage: 0, 1 or 2."""
@@ -178,7 +178,8 @@ class OverlapTraits:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelTraits:
-    """What the kernels of a framework fuse, and the bytes that its own copies move through GPU memory."""
+    """Operations that the kernels of a framework fuse, and the bytes that its own copies move through GPU
+    memory."""
 
     fused: bool = True
     """Norm, activation and rotary-embedding kernels are fused."""

@@ -41,7 +41,7 @@ def into(kind: str, line: str, source: Source) -> Edit | None:
 
 
 def given(kind: str, key: str, source: Source) -> str | None:
-    """What the only block of a kind says of a setting, where a line of it begins with that."""
+    """The value that the only block of a kind gives a setting, where a line of it begins with that."""
     heads = list(re.finditer(rf"^[ \t]*{kind}\b[^{{}}=#\n]*\{{", source.text, re.MULTILINE))
     if len(heads) != 1:
         return None

@@ -1,4 +1,4 @@
-"""What was asked for: the frozen result of reading a job file, in base units (bytes, seconds, FLOP, $)."""
+"""The job: the frozen result of reading a job file, in base units (bytes, seconds, FLOP, $)."""
 
 import math
 from collections.abc import Mapping

@@ -1,5 +1,4 @@
-"""What starts a job where there is no SLURM: the settings of `launch kubernetes`, `hosts`, `skypilot`
-and `ray`.
+"""Launchers other than SLURM: the settings of `launch kubernetes`, `hosts`, `skypilot` and `ray`.
 
 A setting that several launchers have is of one type in all of them, `launch slurm` (`job.Launch`) among them.
 """
@@ -14,7 +13,7 @@ Table = dict[str, str | int | bool]
 
 
 class Launcher(Frozen):
-    """What all of them have. None of them ends a job after a wall time."""
+    """Settings that all launchers have. None of them ends a job after a wall time."""
 
     time: ClassVar[None] = None
 
@@ -43,7 +42,7 @@ class Waiting(Launcher):
 
 
 class Pods(Waiting):
-    """What pods of any operator have. The cluster's defaults hold for what is None."""
+    """Settings that pods of any operator have. The cluster's defaults hold for what is None."""
 
     image: Annotated[str, Doc("of the container, with the framework")]
     namespace: Annotated[str | None, Doc("the one of the context unless given")] = None

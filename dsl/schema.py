@@ -44,9 +44,9 @@ _HEAD_FIELDS = {"name", "kind"}
 
 @dataclass(frozen=True)
 class SettingType:
-    """What one setting takes. `limits` are pydantic's names of bounds (ge, gt, le, lt) with their values;
-    `fractions` tells whether the numbers of a table may be other than whole, `open` whether a set of words
-    leaves the choice to the search, of which some words need something."""
+    """The kind of value that one setting takes. `limits` are pydantic's names of bounds (ge, gt, le, lt) with
+    their values; `fractions` tells whether the numbers of a table may be other than whole, `open` whether a
+    set of words leaves the choice to the search, of which some words need something."""
 
     key: str
     kind: Kind

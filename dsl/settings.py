@@ -1,4 +1,4 @@
-"""What the fields of the language's blocks are made of: units, documentation, bounds, frozen classes."""
+"""Parts of the fields of the language's blocks: units, documentation, bounds, frozen classes."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -53,7 +53,7 @@ class Frozen(BaseModel):
 
 
 class Data(Frozen):
-    """What a job trains on: sources and their weights, or made-up tokens where there is none."""
+    """The data that a job trains on: sources and their weights, or made-up tokens where there is none."""
 
     parts: tuple[tuple[str, float], ...] = ()
 

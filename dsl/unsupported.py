@@ -1,4 +1,5 @@
-"""What parc does not do, by the names under which people ask for it: settings, blocks, targets and models."""
+"""Features that parc does not support, by the names under which people ask for it: settings, blocks, targets
+and models."""
 
 from __future__ import annotations
 
@@ -115,7 +116,7 @@ _METHODS = (
 
 
 def of_setting(name: str, value: str = "") -> Unsupported | None:
-    """What a setting or block asks for, with the value of one such as `method = dpo`."""
+    """The unsupported feature that a setting or block asks for, by its value for such as `method = dpo`."""
     asked = value if name.lower() in _METHODS else "" if name in _RANKS else name
     return next((each for each in SUBJECTS if _said(each.settings, asked)), None)
 
@@ -125,7 +126,7 @@ def of_target(name: str) -> Unsupported | None:
 
 
 def of_model(name: str) -> Unsupported | None:
-    """What a model of this name or `model_type` has."""
+    """The unsupported feature that a model of this name or `model_type` has."""
     return next((each for each in SUBJECTS if _said(each.models, name)), None)
 
 

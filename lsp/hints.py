@@ -1,5 +1,6 @@
-"""What an editor shows beside the text of a job, where the text does not say it: the values of expressions,
-sizes in bytes, parameters of the model, GPUs of the cluster, and what an alias of the standard library names.
+"""Hints that an editor shows beside the text of a job, where the text does not say it: the values of
+expressions, sizes in bytes, parameters of the model, GPUs of the cluster, and what an alias of the standard
+library names.
 """
 
 from __future__ import annotations

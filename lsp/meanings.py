@@ -19,7 +19,7 @@ _DECISIONS = {each.name: each.doc for each in (*DECISIONS, *DERIVATIONS)}
 
 
 def meaning(document: Document, place: Place) -> str | None:
-    """What an editor shows of a word; None where there is nothing to say."""
+    """The text that an editor shows for a word; None where there is nothing to say."""
     if place.role == "key" and place.block:
         return _setting(place)
     if entry := std_entry(document, place):

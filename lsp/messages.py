@@ -67,7 +67,7 @@ def message_of(body: bytes) -> Message:
 
 
 def id_of(message: Message) -> int | str | None:
-    """What names a request; None for a notification."""
+    """The id of a request; None for a notification."""
     found = message.get("id")
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None
 

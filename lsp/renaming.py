@@ -31,7 +31,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Definition:
-    """What a word names: `let` or a kind of block, its name, and the real path of the file with it."""
+    """The definition that a word names: `let` or a kind of block, its name, and the real path of the file
+    with it."""
 
     path: str
     kind: str
@@ -47,7 +48,8 @@ class Use:
 
 
 def defined(document: Document, place: Place) -> Definition | None:
-    """What a word names, if this file or one that it imports defines it; the standard library is none."""
+    """The definition that a word names, if this file or one that it imports defines it; the standard library
+    is none."""
     if place.role in ("let", "use") and place.word in document.scope.lets:
         source = document.scope.lets[place.word].span.source
         return Definition(os.path.realpath(source.name), "let", place.word)

@@ -23,7 +23,7 @@ class Solver:
     _found: dict[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def line(self, uri: str, target: str, text: str) -> str:
-        """What the lens of a target says of a text."""
+        """The line that the lens of a target shows of a text."""
         if uri in self._running:
             return SOLVING
         of, lines = self._found.get(uri, ("", {}))

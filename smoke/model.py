@@ -140,7 +140,8 @@ def _depths(model: Model, stages: int) -> Iterator[dict[str, int]]:
 
 
 def _distance(model: Model, depth: int) -> int:
-    """So that one layer of a shallower model sees all keys, as some do in the deep one."""
+    """The distance of full-attention layers with which one layer of a shallower model sees all keys, as some
+    do in the deep one."""
     every = model.full_attention_every
     return every if not 0 < every <= model.layers else min(every, max(2, depth))
 

@@ -42,7 +42,7 @@ def blocks_text(found: Measured, output: str) -> str:
 
 
 def summary(found: Measured) -> list[str]:
-    """What ran, on what, and what it did not tell."""
+    """Lines about the probe's run: on which machine, how much of it ran, and what it did not measure."""
     machine, rows = found.probe.machine, found.probe.rows
     hosts = ", ".join(dict.fromkeys(machine.hosts))
     failed = len(found.probe.failed)

@@ -1,4 +1,5 @@
-"""What the probe ran on -> the GPU and cluster of the standard library, or ones made of what was measured."""
+"""The machine that the probe ran on -> the GPU and cluster of the standard library, or ones made of what was
+measured."""
 
 from __future__ import annotations
 

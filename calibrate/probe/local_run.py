@@ -58,7 +58,7 @@ def _run(command: Sequence[str]) -> tuple[int, str]:
 
 
 def _reason(said: str) -> str:
-    """What the first rank says, else what the process that started the ranks says of them."""
+    """The error of the first rank, else of the process that started the ranks."""
     own = [line.removeprefix(_OWN) for line in said.splitlines() if line.startswith(_OWN)]
     return min(own, key=lambda line: _STARTER in line, default="")
 

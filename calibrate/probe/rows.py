@@ -28,7 +28,7 @@ class Line(BaseModel):
 
 
 class Machine(Line):
-    """What one start of the probe ran on; `hosts` by rank, `per_node` ranks on each."""
+    """The machine that one start of the probe ran on; `hosts` by rank, `per_node` ranks on each."""
 
     kind: Literal["machine"]
     format: int
@@ -49,7 +49,7 @@ class Machine(Line):
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """What rows must share to tell of one machine."""
+        """The fields that rows must share to tell of one machine."""
         return (self.format, self.name, self.memory, self.ranks, self.per_node)
 
     @property

@@ -34,7 +34,7 @@ PAGE, TEXT = "report.html", "REPORT.md"
 
 @dataclass
 class _Result:
-    """What all jobs write together; each of several jobs has a part, which is its subfolder."""
+    """The files that all jobs write together; each of several jobs has a part, which is its subfolder."""
 
     planned: list[Planned] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)

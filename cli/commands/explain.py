@@ -1,4 +1,4 @@
-"""explain a job's plan: what limits it, what other values cost, why other layouts lose, what would change the choice"""
+"""explain a plan: what limits it, what other values cost, why other layouts lose, what would change it"""
 
 from __future__ import annotations
 

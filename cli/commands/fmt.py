@@ -74,7 +74,7 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def _change(path: str) -> Change:
-    """What formatting makes of a file; its byte order mark stays."""
+    """The change that formatting makes to a file; its byte order mark stays."""
     from parc.dsl.formatting.canonical import formatted
     from parc.dsl.syntax.sources import decode, read
 

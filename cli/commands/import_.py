@@ -100,7 +100,7 @@ def _write_json(arguments: Namespace, text: str, answer: JsonObject) -> int:
 
 
 def _unsupported(lost: Sequence[Setting]) -> list[Diagnostic]:
-    """What the files train and parc does not plan, once each, by the first setting that asks for it."""
+    """Unsupported features that the files train, once each, by the first setting that asks for it."""
     from parc.dsl.unsupported import of_setting
 
     asked = {found: each for each in reversed(lost) if (found := of_setting(each.name.strip("-")))}

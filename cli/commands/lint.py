@@ -90,7 +90,7 @@ def _refuse_others(paths: Sequence[str]) -> None:
 
 
 def _texts(arguments: Namespace, config: ProjectSettings, budget: Budget) -> dict[str, str]:
-    """What is to be judged, by name: files, those in folders, and standard input, where it is - ."""
+    """The texts to be judged, by name: files, those in folders, and standard input, where it is - ."""
     from parc.lint.discovery import Left
     from parc.lint.files import read_texts
 

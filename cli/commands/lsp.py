@@ -42,7 +42,7 @@ def _fault(error: BaseException) -> str:
 
 
 def _judge(path: str, text: str) -> Sequence[Diagnostic]:
-    """What `parc check` says of a text."""
+    """The complaints of `parc check` about a text."""
     from parc.checking import checked
 
     return checked(path, text=text).diagnostics

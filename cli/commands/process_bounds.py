@@ -1,4 +1,4 @@
-"""What bounds the processes of `parc serve` and `parc mcp`, as arguments."""
+"""Bounds of the processes of `parc serve` and `parc mcp`, as arguments."""
 
 from __future__ import annotations
 

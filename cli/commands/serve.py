@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _opened(arguments: Namespace) -> Opened:
-    """What the page begins with. Raises `JobError` for a link without a job."""
+    """The job and files that the page begins with. Raises `JobError` for a link without a job."""
     from parc.dsl.syntax.sources import MAX_BYTES
     from parc.serve.links import MARK, text_of
 

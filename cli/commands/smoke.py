@@ -141,7 +141,7 @@ def _unusable(folder: Path, error: OSError | ValueError) -> Diagnostic:
 
 
 def _interpreters(paths: list[str], gpus: bool) -> list[Interpreter]:
-    """Those that answer; raises JobError when one that the user named does not."""
+    """The interpreters that answer; raises JobError when one that the user named does not."""
     from parc.smoke import look_into
 
     found: list[Interpreter] = []

@@ -104,7 +104,8 @@ def _run(arguments: Namespace) -> int:
 
 
 def _head(job: Job, targets: Sequence[str]) -> JsonObject:
-    """What a folder's points must share: the job with its --set, the targets and the release of parc."""
+    """The head that a folder's points must share: the job with its --set, the targets and the release of
+    parc."""
     return {"parc": parc.__version__, "job": job.digest, "targets": list(targets)}
 
 

@@ -56,7 +56,7 @@ bytes, MFU is a fraction. Nothing is written or run, and no connection is opened
 
 @dataclass(frozen=True)
 class Service:
-    """What is served: the folder, and the most that an answer may take."""
+    """The service: the folder, and the most that an answer may take."""
 
     folder: str
     seconds: float
@@ -163,7 +163,7 @@ def _described(tool: Tool) -> types.Tool:
 
 
 async def _answered(pool: Pool, tool: Tool, arguments: Arguments) -> Mapping[str, Any]:
-    """What the command of a tool printed. Raises `JobError` where it could not end."""
+    """The output of a tool's command. Raises `JobError` where it could not end."""
     words = tool.command(arguments)
     async with _own_folder(arguments.texts()) as folder:
         request: dict[str, object] = {

@@ -22,7 +22,7 @@ Table = Annotated[dict[Word, Word], Field(max_length=MOST_ITEMS)]
 
 
 class Arguments(BaseModel):
-    """What every tool takes, which is nothing else than it names."""
+    """The arguments of a tool; others than it names are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -18,7 +18,7 @@ TOLERANCE = 0.005
 
 @dataclass(frozen=True)
 class Counted:
-    """What the comment behind the number of parameters says, and the warning where they differ."""
+    """The comment behind the number of parameters, and the warning where they differ."""
 
     remark: str = ""
     warning: Diagnostic | None = None

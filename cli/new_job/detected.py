@@ -1,4 +1,4 @@
-"""What nvidia-smi, SLURM and its topology file say of this machine -> the GPUs of a first job."""
+"""The output of nvidia-smi, SLURM and its topology file of this machine -> the GPUs of a first job."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _in_brackets(part: str) -> int:
 
 
 def _said(*command: str) -> str:
-    """What a program prints; nothing where it is missing, fails, or takes too long."""
+    """The output of a program; nothing where it is missing, fails, or takes too long."""
     try:
         done = subprocess.run(
             command, capture_output=True, timeout=_SECONDS, check=True, stdin=subprocess.DEVNULL

@@ -24,7 +24,7 @@ TOKENS_EACH = 20
 
 @dataclass(frozen=True)
 class FirstJob:
-    """What a user asked for and what followed from it."""
+    """A user's choices and the settings that follow from them."""
 
     model: ChosenModel
     gpus: ChosenGpus
@@ -46,7 +46,7 @@ class FirstJob:
 
     @property
     def sequences(self) -> int:
-        """Of a batch: `BATCH_TOKENS`, rounded up to a multiple of the GPUs."""
+        """The sequences of a batch: `BATCH_TOKENS`, rounded up to a multiple of the GPUs."""
         count = self.gpus.count
         return -(-max(1, BATCH_TOKENS // self.seq_len) // count) * count
 

@@ -88,8 +88,8 @@ def asked_gpus(text: str) -> ChosenGpus:
 
 
 def of_type(count: int, named: str, per_node: int | None = None) -> ChosenGpus:
-    """So many GPUs by a name of the library, of a shop or of a driver, `per_node` in a node where it
-    is known."""
+    """A number of GPUs by a name of the library, of a shop or of a driver, `per_node` in a node where it is
+    known."""
     base, gpu = _cluster_of(named)
     in_node = per_node or min(count, std_cluster(base).gpus_per_node)
     if count % in_node:

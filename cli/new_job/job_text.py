@@ -1,4 +1,4 @@
-"""What was chosen -> the text of a job with comments, before it is formatted."""
+"""The choices for a first job -> the text of a job with comments, before it is formatted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What people type for a model -> the library's entry, the config.json of Hugging Face's cache, or a path."""
+"""The name that people type for a model -> the library's entry, the config.json of Hugging Face's cache, or a
+path."""
 
 from __future__ import annotations
 

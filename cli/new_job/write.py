@@ -1,4 +1,4 @@
-"""What a user asked for -> the first job, checked against weights and by targets, and its canonical text."""
+"""A user's choices -> the first job, checked against weights and by targets, and its canonical text."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What commands print: plans, smoke runs and calibrations as text or JSON, on the terminal."""
+"""Output of commands: plans, smoke runs and calibrations as text or JSON, on the terminal."""

@@ -31,7 +31,7 @@ def advice_lines(plan: Plan) -> list[str]:
 
 
 def advice(plan: Plan) -> str:
-    """What to run, what may be better, and why the choice stays; empty where the choice is settled."""
+    """Advice: what to run, what may be better, and why the choice stays; empty where it is settled."""
     doubt = plan.doubt
     if doubt is None or doubt.settled:
         return ""
@@ -65,7 +65,7 @@ def _stays(plan: Plan, rival: Rival) -> str:
 
 
 def _reason(plan: Plan) -> str:
-    """What decided among layouts that are predicted about equally good."""
+    """The reason that decided among layouts that are predicted about equally good."""
     if plan.measured is not None and plan.measured.layouts:
         return "by the layouts that ran"
     if plan.simulated is not None and plan.simulated.instead is not None:

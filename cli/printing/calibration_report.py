@@ -106,7 +106,7 @@ def _filled(runs: Sequence[Compared]) -> list[str]:
 
 
 def _assumed(names: Sequence[str]) -> str:
-    """What stands for decisions that nobody says."""
+    """The values that stand for decisions that nobody says."""
     kinds = {
         "1 as degree": {*names} & {*DEGREES},
         "the job's nodes": "nodes" in names,

@@ -43,7 +43,7 @@ def _checkpoints(found: Checkpointing) -> Iterator[str]:
 
 
 def _goodput(found: Checkpointing) -> str:
-    """What failures take of wall-clock time; empty where nothing is known of them."""
+    """The share that failures take of wall-clock time; empty where nothing is known of them."""
     if goodput := found.estimate.goodput:
         return (
             f"{goodput.share:.1%} (days, cost and energy are of wall-clock time): "
@@ -60,7 +60,7 @@ def _goodput(found: Checkpointing) -> str:
 
 
 def _asynchronous(found: Checkpointing, goodput: Goodput) -> str:
-    """What `async_checkpoints` would bring, where the target has it and it is worth a word."""
+    """The gain that `async_checkpoints` would bring, where the target has it and it is worth a word."""
     gain = asynchronous_gain(found) - goodput.share
     if gain < WORTH_SAYING:
         return ""

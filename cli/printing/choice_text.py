@@ -33,7 +33,7 @@ def choice_text(plan: Plan) -> list[str]:
 
 
 def settings_lines(plan: Plan) -> list[str]:
-    """What was chosen of the settings that the job leaves open, and what every other choice would bring."""
+    """The chosen values of the settings that the job leaves open, and what every other choice would bring."""
     if not plan.settings:
         return []
     lines = words("  with    ", words_of(plan.settings))
@@ -89,8 +89,8 @@ def _judged(plan: Plan, found: Simulated, instead: Layout) -> list[str]:
 
 
 def expected_lines(predicted: float, measured: Measured | None) -> list[str]:
-    """What a step that is predicted to take so many seconds is expected to take by runs on the cluster, where
-    that is SHOWN or more off."""
+    """The time that a step which is predicted to take so many seconds is expected to take by runs on the
+    cluster, where that is SHOWN or more off."""
     if measured is None or abs(measured.expected) < SHOWN:
         return []
     taken = seconds(predicted * (1 + measured.expected))
@@ -116,7 +116,7 @@ def _apart(share: float) -> str:
 
 
 def _measured(plan: Plan, measured: Measured) -> list[str]:
-    """What runs on the cluster say of the choice."""
+    """The outcome that runs on the cluster tell of the choice."""
     ran = f"{counted(measured.layouts, 'layout')} of this job ran"
     lines = words(
         "  choice  ", f"{ran}; this one {_took(measured.chosen)}{';' if plan.best else ''}"
@@ -134,7 +134,7 @@ def objective(plan: Plan) -> tuple[str, str]:
 
 
 def fastest(plan: Plan) -> str:
-    """What the chosen layout is meant to be: `fastest` where the goal is one of time, else `best`."""
+    """The aim of the chosen layout: `fastest` where the goal is one of time, else `best`."""
     given = len(plan.job.cluster.nodes) == 1
     return "fastest" if objective(plan)[1] in OF_TIME + OF_GPUS * given else "best"
 

@@ -39,7 +39,8 @@ def _rate(found: Any, name: str) -> str | None:
 
 
 def _by_runs(found: Any) -> str | None:
-    """What a step is expected to take by runs on its cluster; None where none tells, as in older plans."""
+    """The time that a step is expected to take by runs on its cluster; None where none tells, as in older
+    plans."""
     share = (found.get("measured") or {}).get("expected")
     return None if share is None else seconds(found["step_seconds"] * (1 + share))
 
@@ -86,7 +87,7 @@ def _table(letters: Sequence[str], subjects: Sequence[Subject]) -> Iterator[str]
 
 
 def _peaks(subjects: Sequence[Subject]) -> Iterator[str]:
-    """What each MFU is a share of, where that differs between subjects."""
+    """The peak that each MFU is a share of, where that differs between subjects."""
     found: list[Any] = [each.peak for each in subjects if each.peak]
     if len({each["flops"] for each in found}) > 1:
         told: list[Any] = [each.peak or {} for each in subjects]

@@ -88,7 +88,7 @@ def _waterfall(terms: tuple[Term, ...], whole: float, unit: float, name: str) ->
 
 
 def ran_text(ran: Ran) -> str:
-    """What a log measured beside what was predicted of its layout."""
+    """Figures that a log measured beside what was predicted of its layout."""
     steps, predicted = ran.run.steps, ran.predicted
     rows = (
         ("step", seconds(predicted.step_seconds), seconds(steps.seconds)),

@@ -127,7 +127,7 @@ def _values(values: Sequence[Alternative], explained: Explanation) -> Iterator[s
 
 
 def _changes(alternative: Alternative, chosen: Mapping[str, int]) -> str:
-    """What else the best layout with a value does otherwise than the chosen one."""
+    """The other decisions in which the best layout with a value differs than the chosen one."""
     if alternative.best is None or alternative.chosen:
         return ""
     changed = [
@@ -178,7 +178,7 @@ def _thresholds(explained: Explanation) -> Iterator[str]:
 
 
 def _standing(thresholds: Sequence[Threshold]) -> str:
-    """What does not change the choice, with the factors or the share up to which that holds."""
+    """The errors that do not change the choice, with the factors or the share up to which that holds."""
     ends: dict[str, list[float]] = {}
     for each in thresholds:
         if each.value is None:

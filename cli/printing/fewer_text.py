@@ -18,7 +18,8 @@ def fewer_lines(plan: Plan) -> list[str]:
 
 
 def fewer(plan: Plan) -> str:
-    """What a step takes on fewer nodes, and the settings that plan for them; empty where only all do."""
+    """The time that a step takes on fewer nodes, and the settings that plan for them; empty where only all
+    do."""
     if (found := plan.fewer) is None:
         return ""
     layout = found.estimate.layout

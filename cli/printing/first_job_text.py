@@ -9,7 +9,7 @@ from ..new_job.first_job import FirstJob
 
 
 def first_job_text(job: FirstJob, path: Path) -> str:
-    """What was chosen, and the next command."""
+    """The choices, and the next command."""
     model, gpus, targets = job.model, job.gpus, ", ".join(job.targets.names)
     where = f"{gpus.count:,} GPU{'s' if gpus.count > 1 else ''} (std.{gpus.base}" + (
         f", {gpus.gpu})" if gpus.gpu else ")"
@@ -31,7 +31,7 @@ def first_job_text(job: FirstJob, path: Path) -> str:
 
 
 def first_job_json(job: FirstJob, path: Path) -> dict[str, Any]:
-    """The same as data."""
+    """The choices and the next command as data."""
     model, gpus = job.model, job.gpus
     return {
         "path": str(path),

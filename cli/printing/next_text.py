@@ -1,4 +1,4 @@
-"""What was planned or written -> the command to type next."""
+"""Plans or written files -> the command to type next."""
 
 from __future__ import annotations
 

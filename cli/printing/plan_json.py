@@ -50,7 +50,7 @@ def job_json(job: Job) -> JsonObject:
 
 
 def peak_json(job: Job) -> JsonObject:
-    """What an MFU of the job is a share of: FLOP/s of one GPU in the job's precision."""
+    """The peak that an MFU of the job is a share of: FLOP/s of one GPU in the job's precision."""
     return {"precision": job.train.precision, "flops": job.peak_flops}
 
 
@@ -86,7 +86,7 @@ def _advice(plan: Plan) -> JsonObject:
 
 
 def _simulated(plan: Plan) -> JsonObject:
-    """What a step takes when its passes are simulated, and the layout that lost by it; else nothing."""
+    """The simulated time of a step, and the layout that lost by it; nothing without a simulation."""
     if (found := plan.simulated) is None:
         return {}
     lost = {}
@@ -96,7 +96,7 @@ def _simulated(plan: Plan) -> JsonObject:
 
 
 def _settings(plan: Plan) -> JsonObject:
-    """What was chosen of the settings that the job leaves open, and every other choice; else nothing."""
+    """The chosen values of the settings that the job leaves open, and every other choice; else nothing."""
     if not plan.settings:
         return {}
     others = [
@@ -124,7 +124,7 @@ def _worthwhile(plan: Plan) -> JsonObject:
 
 
 def _fewer(plan: Plan) -> JsonObject:
-    """What the plan's step takes on fewer nodes, and with which layout; nothing where only all do."""
+    """The plan's step on fewer nodes, and with which layout; nothing where only all do."""
     if (found := plan.fewer) is None:
         return {}
     said = {"nodes": found.estimate.nodes, "gpus": found.estimate.gpus}
@@ -133,7 +133,7 @@ def _fewer(plan: Plan) -> JsonObject:
 
 
 def _follows(plan: Plan) -> JsonObject:
-    """What a stage's layout was chosen under, and the best layout without; else nothing."""
+    """The conditions that a stage's layout was chosen under, and the best layout without; else nothing."""
     if (found := plan.follows) is None:
         return {}
     conditions = list(found.conditions)
@@ -177,13 +177,13 @@ def estimate_json(estimate: Estimate) -> JsonObject:
 
 
 def measured_json(measured: Measured | None) -> JsonObject:
-    """What runs on the cluster tell of one layout, as a plan has it of its own: `{"measured": ...}`, which is
-    null where none of the target ran there."""
+    """The outcome that runs on the cluster tell of one layout, as a plan has it of its own: `{"measured":
+    ...}`, which is null where none of the target ran there."""
     return {"measured": measured and rounded(measured.model_dump(exclude={"best"}))}
 
 
 def rounded(values: Mapping[str, object]) -> JsonObject:
-    """The same values with every float in them rounded as `significant` does."""
+    """Values with every float in them rounded as `significant` does."""
     return {key: _rounded(value) for key, value in values.items()}
 
 

@@ -142,8 +142,8 @@ def target_rows(planned: Planned, shown: Callable[[Layout], str], overlaps: str)
 
 
 def _reached(plans: Sequence[Plan]) -> Iterator[list[str]]:
-    """Of each plan what ranks it, in columns: its GPUs where plans differ in them, the first objective, or of
-    one that counts GPUs the time of a step, and the MFU."""
+    """The figures that rank each plan, in columns: its GPUs where plans differ in them, the first objective,
+    or of one that counts GPUs the time of a step, and the MFU."""
     quantity = objectives(plans[0].job)[0][1]
     if quantity in COUNTED:
         quantity = "step_time"
@@ -166,7 +166,7 @@ def _quantity(estimate: Estimate, quantity: str) -> str:
 
 
 def _marks(planned: Planned, overlaps: str) -> list[str]:
-    """What each target is beside the best one; nothing where there is no other."""
+    """The mark of each target beside the best one; nothing where there is no other."""
     first, *others = planned.plans
     overlap = [overlaps if may_change_places(first, each) else "" for each in others]
     return ["◀ best" if others else "", *overlap]

@@ -1,4 +1,4 @@
-"""What a probe measured, or the files that will -> text for a person, and JSON."""
+"""Measurements of a probe, or the files that will take them -> text for a person, and JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def probe_text(found: Measured, output: Path, changed: bool) -> str:
-    """What ran, each number with its spread, and how a job takes the file."""
+    """The runs of the probe, each number with its spread, and how a job takes the file."""
     rows = [("number", "measured", "cases")]
     rows += [
         (name, f"{_shown(name, level)} ± {100 * level.spread:.0f} %", str(level.rows))
@@ -64,7 +64,7 @@ def probe_json(found: Measured, output: Path, changed: bool) -> JsonObject:
 
 
 def batch_text(names: Names) -> str:
-    """What to do with the files."""
+    """The commands for the files."""
     script, rows, output = (
         argument(path.name) for path in (names.script, names.rows, names.output)
     )

@@ -67,7 +67,7 @@ def _tells(side: Saved, name: str) -> bool:
 
 
 def _rows(verdict: Verdict) -> Iterator[list[str]]:
-    """What happens, with the changes of which it is told."""
+    """The outcomes, with the changes of which it is told."""
     for row in dict.fromkeys(change.row for change in verdict.changes):
         changes = [each for each in verdict.changes if each.row == row]
         if row is None or row.stops or row.lost or row.note:

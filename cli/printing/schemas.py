@@ -1,4 +1,4 @@
-"""What commands print as JSON -> its JSON schemas, with versions.
+"""Output of commands as JSON -> its JSON schemas, with versions.
 
 A change of a shape raises the version of its schema, since programs that read an older one may read the
 new one wrongly; docs/schemas/versions.csv keeps a digest of the shape of each version.

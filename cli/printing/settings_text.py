@@ -8,7 +8,7 @@ from .words.paragraphs import BELOW, words
 
 
 def worthwhile_lines(plan: Plan) -> list[str]:
-    """What each would bring in this layout; nothing where none is worth it."""
+    """The gain that each setting would bring in this layout; nothing where none is worth it."""
     head, lines = "  faster  ", list[str]()
     for each in plan.worthwhile:
         lines += words(head, worthwhile(each))

@@ -34,5 +34,5 @@ def _said(case: Case, estimate: Estimate, groups: Leaving) -> str:
 
 
 def places(cluster: Cluster) -> str:
-    """What the fast domains of a cluster are."""
+    """The name of the fast domains of a cluster are."""
     return "nodes" if cluster.domain == cluster.gpus_per_node else "NVLink domains"

@@ -70,7 +70,7 @@ class _Tolerant:
             raise JobError([Diagnostic(codes.UNWRITABLE, message)]) from None
 
     def _close(self) -> None:
-        """What is in its buffer goes nowhere, so that Python's own flush at exit does not fail."""
+        """Drops the buffer, so that Python's own flush at exit does not fail."""
         self._closed = True
         with contextlib.suppress(OSError, ValueError):
             nothing = os.open(os.devnull, os.O_WRONLY)

@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Report:
-    """What a sweep has found so far. `criteria` are for the front to weigh, `named` by the user or all."""
+    """The results of a sweep so far. `criteria` are for the front to weigh, `named` by the user or all."""
 
     job: Job
     grid: Grid

@@ -28,7 +28,7 @@ class Cells(NamedTuple):
 
 
 def print_table(report: Report) -> None:
-    """What is swept, its plans in columns, and what the mark says."""
+    """Prints the settings that are swept, their plans in columns, and a legend of the mark."""
     count = len(report.grid) * len(report.targets)
     shown = report.lines() if count <= MOST_LINES else filter(report.marked, report.lines())
     rows = [_head(report), *(_cells(report, line) for line in shown)]

@@ -97,7 +97,7 @@ def progress_bar(what: str, total: int, done: int) -> Iterator[Callable[[], obje
 
 
 class _Current:
-    """What a terminal shows of an object: its text at the time, on one line."""
+    """The line that a terminal shows of an object: its text at the time, on one line."""
 
     def __init__(self, what: object):
         self._what = what

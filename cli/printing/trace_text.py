@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def timeline_text(target: str, estimate: Estimate, found: Timeline, path: Path) -> str:
-    """What is shown, the simulated step beside the estimate's, and where to open the trace."""
+    """The part that is shown, the simulated step beside the estimate's, and where to open the trace."""
     layout = estimate.layout
     lines = [
         f"{path}: {found.shown:,} of {layout.microbatches:,} micro-batches of a step of {target}, "

@@ -27,7 +27,7 @@ ABSOLUTE = ("days", "cost", "energy_joules")
 
 
 def weighed(names: Sequence[str] | None, job: Job, grid: Grid) -> list[str]:
-    """What a front weighs: the keys that are named, else all, the cost where there is a price.
+    """The criteria that a front weighs: the keys that are named, else all, the cost where there is a price.
 
     Raises `JobError` for a cost without one.
     """
@@ -46,8 +46,8 @@ def priced(job: Job, grid: Grid) -> bool:
 def comparable(
     criteria: Sequence[str], peaks: int, kinds: int, *, named: bool, priced: bool
 ) -> list[str]:
-    """Those of the criteria that compare plans of so many peaks and so many kinds of GPUs. GPUs are counted
-    whatever they are where they are `named`; where nothing is left, time, cost and energy are."""
+    """The criteria that compare plans of so many peaks and so many kinds of GPUs. GPUs are counted whatever
+    they are where they are `named`; where nothing is left, time, cost and energy are."""
     left = [
         name
         for name in criteria

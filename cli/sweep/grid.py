@@ -126,7 +126,7 @@ def _axis(span: Span, earlier: Sequence[str]) -> Axis:
 
 
 def _pieces(span: Span, begin: int) -> Iterator[Span]:
-    """What stands between commas that are in no brackets and no quotes."""
+    """The pieces between commas that are in no brackets and no quotes."""
     depth, quoted = 0, False
     first, text = begin, span.text
     for place, letter in enumerate(text[begin:], begin):

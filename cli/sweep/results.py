@@ -37,7 +37,7 @@ class Results:
     """
 
     def __init__(self, number: int, grid: Grid, path: Path | None = None):
-        """Of an open file's number; without a path it goes with the process."""
+        """Takes an open file's number; without a path it goes with the process."""
         self._number, self._grid, self._path = number, grid, path
         self._places = array("q", [-1]) * len(grid)
         self._end = 0
@@ -53,7 +53,7 @@ class Results:
                 yield point, json.loads(b"".join(self._line(place)))
 
     def _line(self, place: int) -> Iterator[bytes]:
-        """What begins there, piece by piece up to the end of the line."""
+        """The line that begins there, piece by piece up to the end of the line."""
         end = b""
         while not end:
             piece, end, _ = os.pread(self._number, _PIECE, place).partition(b"\n")
@@ -213,7 +213,7 @@ def _judge(number: int, path: Path, head: Mapping[str, object], force: bool) -> 
 
 
 def _head(line: bytes) -> dict[str, Any] | None:
-    """What the first line says; None where it is not of a sweep."""
+    """The content of the first line; None where it is not of a sweep."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What a job may say and hardly means: a module each, said by `parc check` and in editors."""
+"""Warnings about what a job may say and hardly means: a module each, said by `parc check` and in editors."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def name_of(module: ModuleType) -> str:
 
 
 def parts(module: ModuleType) -> dict[str, str]:
-    """What, Why, Bad and Good of a warning's docstring; the last two are blocks of a job."""
+    """The parts What, Why, Bad and Good of a warning's docstring; the last two are blocks of a job."""
     from parc.dsl.inputs.docstrings import docstring
 
     first, *rest = re.split(r"^(Why|Bad|Good):\n", docstring(module), flags=re.MULTILINE)

@@ -36,7 +36,8 @@ def verdicts(job: Job) -> Iterator[tuple[Constraint, bool]]:
 
 
 def _outcomes(expression: Expression, job: Job) -> set[bool]:
-    """What a condition is over the values of its name; both where it has several names or too many values."""
+    """The outcomes of a condition over the values of its name; both where it has several names or too many
+    values."""
     undecided = {True, False}
     if len(found := names(expression)) != 1:
         return undecided

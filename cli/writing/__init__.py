@@ -1,1 +1,1 @@
-"""What commands write: an output folder with its manifest, and a single file, each whole or not at all."""
+"""Files that commands write: an output folder with its manifest, or a single file, whole or not at all."""

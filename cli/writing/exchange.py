@@ -39,8 +39,8 @@ class Whole:
 
 
 def whole(folder: Folder, names: Collection[str]) -> Whole | None:
-    """What is in a folder that may be exchanged; None where it may not. `names` are files that are parc's own
-    beside those that its manifests list."""
+    """The content of a folder that may be exchanged; None where it may not. `names` are files that are parc's
+    own beside those that its manifests list."""
     if not Path("/proc/self/cwd").is_symlink() or folder.path == folder.path.parent:
         return None
     folders: dict[str, int] = {}
@@ -159,7 +159,7 @@ def _exchange(above: int, new: str, old: str, holds_files: bool) -> None:
 
 
 def _keep_latecomers(old: Folder, found: Whole, above: Folder) -> None:
-    """What somebody has put into the old folder since it was looked at is put into the new one."""
+    """Puts into the new folder what somebody has put into the old one since it was looked at."""
     with above.below(old.path.name) as new:
         for name, status in _entries(old):
             if stat.S_ISREG(status.st_mode) and name not in found.files and not new.status(name):

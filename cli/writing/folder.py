@@ -33,7 +33,7 @@ class InUse(Exception):
 
 
 class Kept(Exception):
-    """What a temporary folder holds is still needed."""
+    """Raised where the content of a temporary folder is still needed."""
 
 
 class Folder:
@@ -68,7 +68,7 @@ class Folder:
             os.close(number)
 
     def status(self, name: str) -> os.stat_result | None:
-        """What `lstat` says; None where there is nothing. Raises `InTheWay` for what is no folder."""
+        """The answer of `lstat`; None where there is nothing. Raises `InTheWay` for what is no folder."""
         try:
             with self.parent(name) as (number, last):
                 return os.stat(last, dir_fd=number, follow_symlinks=False)
@@ -279,7 +279,7 @@ def _entered(stack: ExitStack, root: Folder, place: Path, named: Path) -> Folder
 
 @contextmanager
 def _worded() -> Iterator[None]:
-    """What is in the way is told by its whole path."""
+    """Tells what is in the way by its whole path."""
     try:
         yield
     except InTheWay as error:

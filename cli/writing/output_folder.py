@@ -88,9 +88,9 @@ def changes(
     scripts: Iterable[str] = (),
     may_be: MayBe = is_writable_name,
 ) -> list[Change]:
-    """What writing `files` into the folder would change; each of `parts`, such as "job/", has a `plan.json`,
-    which is believed of names that `may_be` parc's own. Nothing is written or made, and nothing ended that
-    another run has begun.
+    """The changes that writing `files` into the folder would change; each of `parts`, such as "job/", has a
+    `plan.json`, which is believed of names that `may_be` parc's own. Nothing is written or made, and nothing
+    ended that another run has begun.
 
     A script that is not executable is a change too.
 
@@ -117,7 +117,7 @@ def _found(
 
 
 def leftovers(path: Path) -> list[Path]:
-    """What killed runs have left in the folder and beside it, or somebody has called like it."""
+    """Files that killed runs have left in the folder and beside it, or that have such names."""
     found: list[Path] = []
     with suppress(OSError, ValueError), folder_at(path) as folder:
         found += [folder.path / name for name in folder.leftovers()]

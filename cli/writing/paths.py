@@ -27,7 +27,7 @@ class Refused(ValueError):
 
 
 class InTheWay(Refused):
-    """What is at a name below a folder, and is neither a plain file nor nothing."""
+    """Something at a name below a folder, and is neither a plain file nor nothing."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(f"`{name}` is {what}")
@@ -113,8 +113,9 @@ def _followed(link: str, folder: str, is_last: bool) -> str:
 
 
 def _carrier(folder: str) -> str | None:
-    """What may have brought a link that lies in a folder: the repository around it, the current folder, or
-    what lies in the home folder. None for the home folder's own links, and for those of the system.
+    """The carrier that may have brought a link that lies in a folder: the repository around it, the current
+    folder, or what lies in the home folder. None for the home folder's own links, and for those of the
+    system.
     """
     home, current = _home(), os.path.realpath(os.getcwd())
     if folder == home:

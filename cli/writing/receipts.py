@@ -1,4 +1,5 @@
-"""What this user's parc has written to a place -> whether a file is still that, and needs no other proof.
+"""Receipts of what this user's parc has written to a place -> whether a file is still that, and needs no
+other proof.
 
 It lies in the user's folder for state, where no repository can put it; without one nothing is remembered.
 """

@@ -87,7 +87,7 @@ def _place(constraint: Constraint) -> str:
 
 
 def limit_of(constraint: Constraint) -> Limit | None:
-    """What a constraint limits where it compares one name with one number."""
+    """The quantity that a constraint limits, where it compares one name with one number."""
     match constraint.expression:
         case Call(operator, (Name(name), Const())) if operator in ("<", "<=", ">", ">="):
             upper = operator.startswith("<")
@@ -142,7 +142,7 @@ def _step_of_rows(
 
 
 def _limited(swept: Swept, name: str) -> Array:
-    """What a limit is on, by layout, in base units."""
+    """The quantity that a limit is on, by layout, in base units."""
     if name == "host_memory":
         return np.asarray(swept.prices.host_kib * 1024)
     return np.broadcast_to(swept.values[name], swept.feasible.shape)

@@ -26,7 +26,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Difference:
-    """What `there` does otherwise than `here`.
+    """The difference of layout `there` from layout `here`.
 
     `decisions` holds the differing variables, both values in words. `time` are terms of a step in seconds,
     of which `there` has `scale` times as many GPUs count: 1 where the objective counts steps and not GPUs.

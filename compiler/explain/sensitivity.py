@@ -90,8 +90,8 @@ class Threshold:
 
 
 def thresholds(swept: Swept, chosen: Mapping[str, int]) -> list[Threshold]:
-    """Of each mechanism both ways, and of overlap. None where the first objective does not follow from time,
-    or the choice falls as predicted: runs told otherwise."""
+    """The thresholds of each mechanism both ways, and of overlap. None where the first objective does not
+    follow from time, or the choice falls as predicted: runs told otherwise."""
     case = swept.space.case
     if objectives(case)[0].quantity not in PER_STEP:
         return []

@@ -36,7 +36,7 @@ class Runs:
         return np.where(chunk == 0, 0, layers)
 
     def column(self) -> Runs:
-        """The same with an axis more, for what is asked of several chunks."""
+        """These runs with an axis more, for what is asked of several chunks."""
         return Runs(*(getattr(self, each.name)[:, np.newaxis] for each in fields(self)))
 
 

@@ -87,7 +87,7 @@ class Chains:
 
     @cached_property
     def slots(self) -> list[int]:
-        """What a micro-batch takes by rank."""
+        """The slots that a micro-batch takes, by rank."""
         return [sum(rank) for rank in self.chunks]
 
     @cached_property
@@ -108,14 +108,14 @@ class Chains:
         return max(inner, key=lambda rank: (self.slots[rank], rank))
 
     def _visit(self, distance: int) -> tuple[int, int]:
-        """What a round gains where the chain goes `distance` ranks on to the last for its last chunk, and
+        """The gain of a round where the chain goes `distance` ranks on to the last for its last chunk, and
         what the way from there to the next round costs: two passes per rank of the first chunk are missed for
         one of the last."""
         here, last = self.chunks[-1 - distance], self.chunks[-1]
         return self.group * (last[-1] - here[-1]), distance * (2 * here[0] - here[-1])
 
     def _around(self) -> int:
-        """What a round gains where the chain leaves the last rank after the backward passes of its first
+        """The gain of a round where the chain leaves the last rank after the backward passes of its first
         chunk, goes back through some ranks and forward again with that chunk, and misses two passes of the
         last rank's last chunk for each of them, at most the group."""
         ranks = min(len(self.chunks) - 1, self.group // 2)
@@ -123,7 +123,7 @@ class Chains:
         return sum(chunks[0] - 2 * self.chunks[-1][-1] for chunks in before)
 
     def _wrap(self, each: int) -> int:
-        """What a round gains where the chain goes from the last rank with heavy chunks on to the next chunk
+        """The gain of a round where the chain goes from the last rank with heavy chunks on to the next chunk
         of the first such rank, and back the other way: each pass of a group takes a heavy chunk for a light
         one once, less two heavy chunks for a light one on each rank that is not between them."""
         heavy, light = max(self.chunks[each]), min(self.chunks[each])
@@ -148,7 +148,7 @@ class Chains:
         return longest - self.microbatches * max(slowest - self.slots[each], 0)
 
     def _once_more(self, each: int) -> int:
-        """What the first wrap gains while the ranks fill: a heavy backward pass for a light pair."""
+        """The gain of the first wrap while the ranks fill: a heavy backward pass for a light pair."""
         forward, backward = self.forward[each], self.backward[each]
         return self.group * max(max(backward) - min(backward) - min(forward), 0)
 
@@ -171,7 +171,7 @@ def _warm_up(times: Times, group: int) -> tuple[list[int], list[int]]:
 
 
 def _turn(there: Times, back: Times, group: int, microbatches: int, rank: int) -> int:
-    """What a rank's chain gains where it goes through later ranks and back in place of the passes that the
+    """The gain of a rank's chain where it goes through later ranks and back in place of the passes that the
     rank runs ahead of them; 0 where that is never longer."""
     pp, vpp = len(there), len(there[0])
     most = min(_run_ahead(there, group, rank), microbatches * vpp - 1)

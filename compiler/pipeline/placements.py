@@ -154,7 +154,8 @@ class Placements:
                 yield found
 
     def _candidates(self, pp: int, vpp: int) -> Iterator[Totals]:
-        """Of short inner ranks a third may give a layer more, to as many that then are long."""
+        """Placements in which of short inner ranks a third may give a layer more, to as many that then are
+        long."""
         layers, inner, least = self.model.layers, pp - 2, vpp - 1
         lightest, heaviest = math.floor(self._head[0]), math.ceil(self._head[1]) + 1
         for most in range(-(-layers // pp), -(-(layers + heaviest) // pp) + 2):

@@ -85,7 +85,7 @@ def begun_beside(case: Case, pp: Any) -> Any:
 
 @dataclass(frozen=True)
 class Share:
-    """What ranks of a role have, by row: `held` chunks, and which `rank` of `pp` they are."""
+    """The share of ranks of a role, by row: `held` chunks, and which `rank` of `pp` they are."""
 
     held: Held
     pp: Integers
@@ -93,7 +93,7 @@ class Share:
 
     @property
     def ends(self) -> tuple[Mask, Mask, Mask]:
-        """What they have of the model's ends, as `_ends` has it."""
+        """Masks of the model's ends that these ranks have, as `_ends` has it."""
         return _ends(self.held.low, self.pp, self.v_shaped)
 
 

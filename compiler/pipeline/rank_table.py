@@ -77,7 +77,7 @@ class RankTable:
         self._columns = {role: Held(*_columns([], self._chunks)) for role in self._roles}
 
     def held(self, role: str, pp: Integers, vpp: Integers, place: Integers) -> Held:
-        """What ranks of a role have, by row of columns of equal length."""
+        """The load of ranks of a role, by row of columns of equal length."""
         keys = (pp * WIDE + vpp) * WIDE + place
         rows = self._rows(keys)
         if rows is None:
@@ -122,8 +122,8 @@ class RankTable:
         return dict(zip(self._roles, [first, *inner, *[spare] * missing, last], strict=True))
 
     def _kinds(self, pp: int, vpp: int, place: int) -> list[Kind]:
-        """Of the first rank, of inner ones, and of the last; without layers where they do not fill the
-        stages, which no allowed layout has."""
+        """The kinds of the first rank, of inner ones, and of the last; without layers where they do not fill
+        the stages, which no allowed layout has."""
         if not fills_stages(self._placements.model, pp, vpp):
             return [Kind(0, 0, 0, ())] * 2
         if place:
@@ -135,8 +135,8 @@ class RankTable:
         return [first, *_alike(enumerate(blocks[1:-1], 1)), last]
 
     def _even(self, pp: int, vpp: int) -> list[Kind]:
-        """Of the even placement, where all layers are alike: the longer chunks are in front. Without a list
-        of all chunks, of which there may be thousands."""
+        """The kinds of the even placement, where all layers are alike: the longer chunks are in front.
+        Without a list of all chunks, of which there may be thousands."""
         model = self._placements.model
         first, more, longer, last = self._placements.even(pp, vpp)
         if pp == 1:

@@ -29,7 +29,7 @@ LEAST = 1e-6
 
 @dataclass(frozen=True)
 class Losses:
-    """What interrupts a run, in seconds, one number per count of GPUs: `mtbf` between two failures of the
+    """Interruptions of a run, in seconds, one number per count of GPUs: `mtbf` between two failures of the
     job, `stopped` for a checkpoint, `lost` by a failure beside the work since the last one, and the work
     `interval` from one checkpoint to the next."""
 
@@ -92,7 +92,7 @@ def writing_seconds(case: Case, gpus: Array) -> Array | None:
 
 
 def losses(case: Case, gpus: Array) -> Losses | None:
-    """What interrupts a run on so many GPUs; None where failures are not priced.
+    """Interruptions of a run on so many GPUs; None where failures are not priced.
 
     A checkpoint is written once, at the bandwidth of the storage, and training waits for that. With
     asynchronous checkpoints it waits for the copy to host memory alone, the writing begins no sooner than the

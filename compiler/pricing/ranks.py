@@ -99,7 +99,7 @@ class Ranks:
 
     @cached_property
     def _widths(self) -> Widths:
-        """Of weights, gradients and optimizer state under the layout's ZeRO stage."""
+        """The widths of weights, gradients and optimizer state under the layout's ZeRO stage."""
         x = self.x
         zero, offload, hpz = (x.variable(name) for name in ("zero", "offload", "hpz"))
         common, routed = (

@@ -84,7 +84,7 @@ PLACEMENT = Predicate(
 
 
 def _implied(rule: Predicate, of: tuple[str, ...], allows: Callable[..., Column]) -> Predicate:
-    """What a rule implies of fewer variables."""
+    """The predicate that a rule implies of fewer variables."""
     return replace(rule, of=of, holds=allows)
 
 

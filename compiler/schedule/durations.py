@@ -77,7 +77,7 @@ def _chunks(x: Numbers, own: Load[int], blocks: Sequence[tuple[int, int]]) -> li
 
 
 def _weights(x: Numbers, load: Load[int]) -> list[dict[str, float]]:
-    """What each part of a chunk's forward and of its backward pass counts against those of other chunks."""
+    """The weight of each part of a chunk's forward and of its backward pass against those of other chunks."""
     forward: dict[str, float] = {"other": 1.0}
     backward: dict[str, float] = {}
     for kind, count in step.blocks(x, load):

@@ -1,4 +1,4 @@
-"""What a pipeline rank runs, one at a time: forward passes, and backward passes whole or in two halves."""
+"""Passes of a pipeline rank, one at a time: forward passes, and backward passes whole or in two halves."""
 
 from typing import NamedTuple
 

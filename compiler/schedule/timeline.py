@@ -71,7 +71,7 @@ class Timeline:
     after: Parts
 
     def events(self) -> Iterator[Event]:
-        """Those of each rank in turn; of a lane in order, and never two at once."""
+        """The events of each rank in turn; of a lane in order, and never two at once."""
         for rank, runs in enumerate(self.runs):
             now = 0
             for run in runs:
@@ -206,5 +206,5 @@ def _closed_form(ranks: Ranks, placement: Split) -> tuple[int, Parts]:
 
 
 def _passed(x: Numbers, slowest: Mapping[str, int], part: str) -> int:
-    """What the micro-batches of the slowest rank have of a part of the step."""
+    """The share that the micro-batches of the slowest rank have of a part of the step."""
     return x.variable("microbatches") * slowest.get(part, 0)

@@ -54,7 +54,7 @@ def explored(space: Space, progress: Progress | None = None) -> Swept:
 
 
 def with_reasons(swept: Swept, progress: Progress | None = None) -> Swept:
-    """What was explored, with what the reasons need where no layout satisfies the goal; else as it is."""
+    """The explored layouts, with all that the reasons need where no layout satisfies the goal."""
     if swept.explored is None or swept.best is not None:
         return swept
     kept = of_plan(swept.space.case)
@@ -292,7 +292,7 @@ def _slices(count: int, size: int) -> Iterator[slice]:
 
 
 def answers(swept: Swept, questions: Sequence[Question]) -> Swept:
-    """Those layouts alone that answer a question."""
+    """The layouts alone that answer a question."""
     rows = [_answering(question, swept) for question in questions]
     mask = np.zeros(swept.space.rows, dtype=bool)
     mask[np.concatenate(rows)] = True

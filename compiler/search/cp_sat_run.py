@@ -51,7 +51,8 @@ class Run:
 
     @property
     def status(self) -> CpSolverStatus:
-        """Of a run that has ended: where it needed too much memory that of its incumbent, UNKNOWN without."""
+        """The status of a run that has ended: where it needed too much memory that of its incumbent, UNKNOWN
+        without."""
         from ortools.sat.python import cp_model
 
         try:

@@ -62,7 +62,7 @@ def doubt(swept: Swept, chosen: Mapping[str, int]) -> Doubt | None:
 def outcome(
     cost: Floats, found: Floats, chosen: int, own: Floats | float = LAYOUT
 ) -> tuple[Floats, float]:
-    """Of layouts with so much ln(predicted cost) and the mechanisms' `shares`: the probability of each to be
+    """For layouts with so much ln(predicted cost) and the mechanisms' `shares`: the probability of each to be
     the best, and the share by which the one at the place `chosen` is expected to cost more than the best.
     `own` is the deviation of what each costs beyond the mechanisms.
     """
@@ -73,7 +73,7 @@ def outcome(
 
 
 def spreads_between(found: Floats, own: Floats) -> Floats:
-    """Of each layout, whose mechanisms' `shares` are a column of `found` and whose deviation beyond them is
+    """For each layout, whose mechanisms' `shares` are a column of `found` and whose deviation beyond them is
     its `own`: the deviation of ln(true / predicted cost) from that of the first one."""
     apart = SPREADS[:, None] * (found - found[:, :1])
     return np.asarray(np.sqrt((apart**2).sum(axis=0) + own**2 + own[0] ** 2))
@@ -94,7 +94,7 @@ def _layout(swept: Swept, row: int) -> Layout:
 
 
 def _rivals(split: Integers, of_split: Floats, cost: Floats) -> Iterator[tuple[int, float, float]]:
-    """Of each other way of splitting that may be the best, the most probable first: its best predicted
+    """For each other way of splitting that may be the best, the most probable first: its best predicted
     layout, the probability that one of its layouts is the best, and by what share its prediction is worse.
     """
     other = np.where(np.arange(len(of_split)) == split[0], 0.0, of_split)

@@ -243,7 +243,7 @@ def _own_span(job: Job, block: str, setting: str) -> Span | None:
 
 
 def _more_gpus(case: Case, needed: float) -> str:
-    """What would hold a layout that needs so many GiB, with the risk that the job takes."""
+    """GPUs that would hold a layout that needs so many GiB, with the risk that the job takes."""
     likely = LIKELY_TO_FIT in case.hard
     capacity = case.gpu.memory / GIB
     allowed = bytes_at(DEFAULT_RISK, capacity, case.target.memory_spread) if likely else capacity
@@ -347,7 +347,7 @@ def _nearest(swept: Swept, found: InfeasibleCore) -> str:
 
 
 def _reached(swept: Swept, row: int, dropped: Constraint) -> str:
-    """What a layout reaches of the quantities in the dropped constraint, of mfu where it has none."""
+    """The values that a layout reaches of the quantities in the dropped constraint, else of mfu."""
     from ...dsl.expression import QUANTITIES, names
 
     shown = sorted(names(dropped.expression) & QUANTITIES.keys()) or ["mfu"]

@@ -118,14 +118,14 @@ def _unit_ns(case: Case) -> int:
 
 
 def fewest_first(case: Case) -> int:
-    """What a node weighs against nanoseconds of a step, so that the fewest nodes are best and among them the
-    fastest layout."""
+    """The weight of a node against nanoseconds of a step, so that the fewest nodes are best and among them
+    the fastest layout."""
     return longest_step_ns(case) + 1
 
 
 def _weights(case: Case, nodes: Column, every: Column, cost: Column) -> Column:
-    """What a run takes of each unit of a step's time, the most as WEIGHT: `cost` of each of `nodes`, over
-    their goodput; `every` are the costs of all nodes that the job allows."""
+    """The share that a run takes of each unit of a step's time, the most as WEIGHT: `cost` of each of
+    `nodes`, over their goodput; `every` are the costs of all nodes that the job allows."""
     choices = np.asarray(case.cluster.nodes)
     most = np.max(every / goodput(case, choices * case.cluster.gpus_per_node))
     return WEIGHT / most * cost / goodput(case, np.asarray(nodes) * case.cluster.gpus_per_node)

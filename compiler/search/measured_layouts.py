@@ -37,7 +37,7 @@ DIGITS = 12
 
 
 def digest(job: Job) -> str:
-    """What tells the runs of one model and batch from others."""
+    """A digest that tells the runs of one model and batch from others."""
     train = job.train.model_dump(mode="json", include=set(TIMED))
     model = job.model.model_dump(mode="json", exclude={"name"})
     text = json.dumps([model, train], sort_keys=True)
@@ -177,7 +177,7 @@ def cost_of(swept: Swept, rows: Integers) -> Floats:
 def outcome(
     case: Case, layout: Mapping[str, int], best: Mapping[str, int] | None = None
 ) -> Measured | None:
-    """What runs say of a layout and of the one predicted best; None where no layout ran on the target.
+    """The outcome of runs for a layout and of the one predicted best; None where no layout ran on the target.
 
     Raises JobError as `measured` does."""
     everything, known = on_target(case), measured(case)

@@ -1,4 +1,4 @@
-"""What a search is doing and the best layout that it knows, for whoever shows it while it lasts."""
+"""The state of a search and the best layout that it knows, for whoever shows it while it lasts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Progress:
     whole: dict[str, Swept] = field(default_factory=dict)
 
     def says(self, target: str, doing: str) -> None:
-        """What the search of a target does now."""
+        """Notes the present step of the search of a target."""
         self.doing[target] = doing
 
     def knows(self, swept: Swept) -> None:
@@ -46,12 +46,12 @@ class Progress:
         self.best[swept.space.case.target.name] = text
 
     def chose_from(self, swept: Swept) -> None:
-        """What the plan of a target was chosen from."""
+        """Keeps the layouts that the plan of a target was chosen from."""
         if self.keeps:
             self.whole[swept.space.case.target.name] = swept
 
     def keeps_only(self, jobs: Iterable[Job]) -> None:
-        """Of jobs that were settled in several ways, what plans were not chosen from is forgotten."""
+        """Forgets the layouts that no plan was chosen from, of jobs that were settled in several ways."""
         chosen = {id(job) for job in jobs}
         self.whole = {
             target: swept

@@ -1,4 +1,4 @@
-"""What an answer to a job needs to know of its layouts: questions, each for the layouts with the least of
+"""All that an answer to a job needs to know of its layouts: questions, each for the layouts with the least of
 something among those that satisfy conditions, and which blocks may hold such a layout."""
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Question:
         return self.of in ("score", "step_ns") or self.time or bool(self.constraints)
 
     def values(self, swept: Swept) -> Integers:
-        """What is least, by layout."""
+        """The value that is minimised, by layout."""
         if self.of == "score":
             return score(objectives(swept.space.case)[0], swept)
         return np.asarray(getattr(swept.prices, self.of))
@@ -69,7 +69,7 @@ class Question:
 
 
 def of_plan(case: Case) -> list[Question]:
-    """What a plan needs: the best layouts, and what each hard constraint and the memory cost."""
+    """The questions of a plan: the best layouts, and what each hard constraint and the memory cost."""
     whole = Question("score", case.hard, time=True, keep=CONTENDERS)
     without = [
         Question("score", tuple(other for other in case.hard if other is not each))
@@ -79,7 +79,7 @@ def of_plan(case: Case) -> list[Question]:
 
 
 def of_refusal(case: Case) -> list[Question]:
-    """What else the reasons need why there is no layout: the least that any layout takes, and what runs."""
+    """The questions of the reasons why there is no layout: the least that any layout takes, and what runs."""
     given = tuple(each for each in case.hard if each is not LIKELY_TO_FIT)
     return [
         Question("memory_kib", gpu=False, host=False),

@@ -239,8 +239,8 @@ class Ranges:
         return code, *kept.of(keys)
 
     def _with_related(self, known: Names, free: Names, size: int) -> Names:
-        """What decides a term, and the decided variables of RELATED that rules tie to its open ones, as far
-        as that makes not too many combinations."""
+        """The variables that decide a term, and the decided variables of RELATED that rules tie to its open
+        ones, as far as that makes not too many combinations."""
         for name, others in RELATED.items():
             for other in others if name in free else ():
                 if other in self._blocks and other not in known:
@@ -309,7 +309,7 @@ def _itself(name: str) -> Term:
 
 
 def _sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[Names, Names]:
-    """What decides the named variables: those that the blocks decide, and open decisions."""
+    """The variables that decide the named ones: those that the blocks decide, and open decisions."""
     known: dict[str, None] = {}
     free: dict[str, None] = {}
     for name in names:

@@ -74,7 +74,7 @@ class Space:
 
     @cached_property
     def implied(self) -> Mapping[Predicate, tuple[Predicate, ...]]:
-        """What each rule implies of fewer variables, with the domains of the others."""
+        """The predicates that each rule implies of fewer variables, with the domains of the others."""
         found = {rule: IMPLIED.get(rule, ()) for rule in self.rules}
         if REPLICAS in found and self._products is not None:
             products = self._products
@@ -266,8 +266,8 @@ class Space:
         return expanded(code, *self._pairs(given, len(values), name, domain, rules), len(values))
 
     def _left(self, columns: Mapping[str, Integers], name: str) -> Integers | None:
-        """What the degrees so far leave of the GPUs, of which the degree `name` must be a divisor; None where
-        it need not."""
+        """The number that the degrees so far leave of the GPUs, of which the degree `name` must be a divisor;
+        None where it need not."""
         present = tuple(degree for degree in DEGREES if degree in columns)
         if "gpus" not in columns or WORLD not in self.rules:
             return None
@@ -352,7 +352,7 @@ class Space:
         domain: Integers,
         rules: Sequence[Predicate],
     ) -> tuple[Integers, Integers]:
-        """Those of some pairs of combinations and candidates that the rules allow."""
+        """The pairs of combinations and candidates that the rules allow."""
         row, candidate = pairs
         for rule in rules if len(row) else ():
             columns = {other: given[other][row] for other in rule.of if other != name}

@@ -33,8 +33,8 @@ HOST_SHARE = 0.9
 
 @dataclass(frozen=True)
 class Incumbent:
-    """What is known before a search: the least first objective so far, as the integer that is minimised, a
-    layout that has it, and the layout that would be chosen."""
+    """Knowledge before a search: the least first objective so far, as the integer that is minimised, a layout
+    that has it, and the layout that would be chosen."""
 
     score: int
     best: Mapping[str, int]
@@ -104,7 +104,7 @@ class Swept:
         return rows[np.lexsort([np.arange(len(rows)), effort, ~near])]
 
     def effort(self, rows: Integers) -> Integers:
-        """What decides among rows that are about equally good: unmet preferences, then complexity, in which
+        """The order among rows that are about equally good: unmet preferences, then complexity, in which
         headroom comes before smaller degrees."""
         case = self.space.case
         columns = {name: column[rows] for name, column in self.space.layouts.items()}
@@ -143,7 +143,7 @@ class Swept:
 
     @cached_property
     def incumbent(self) -> Incumbent | None:
-        """What the solver is to prove; None where no layout is feasible."""
+        """The layout that the solver is to prove optimal; None where no layout is feasible."""
         if not len(self.order):
             return None
         first = int(self.by_objective[0])

@@ -28,8 +28,8 @@ WORTHWHILE, CLOSE = 0.03, 0.01
 
 
 def worthwhile_settings(plan: Plan, target: Target) -> tuple[WorthwhileSetting, ...]:
-    """Those worth more than WORTHWHILE, the most first; of several values of one the first as good as its
-    best. None where the goal is not of the time of a step, or of what follows from it."""
+    """The settings worth more than WORTHWHILE, the most first; of several values of one the first as good as
+    its best. None where the goal is not of the time of a step, or of what follows from it."""
     case = Case(plan.job, target)
     if objectives(case)[0].quantity not in PER_STEP:
         return ()
@@ -80,7 +80,7 @@ def _gain(
 
 
 def _seconds(job: Job, target: Target, layout: dict[str, int]) -> float:
-    """What a step takes; infinite where the job has no such layout, or its goal allows none."""
+    """The seconds that a step takes; infinite where the job has no such layout, or its goal allows none."""
     case = Case(job, target)
     columns = one_row(case, layout)
     neutral = {name: (value,) for name, value in NEUTRAL.items()}

@@ -174,8 +174,8 @@ class Routing:
     limited: int = 1
 
     def visited(self, parts: Column) -> Column:
-        """Of `parts` equal stretches of experts, how many a token visits in the mean, if it prefers none:
-        groups are chosen first, then experts among theirs."""
+        """The number of `parts` equal stretches of experts that a token visits in the mean, if it prefers
+        none: groups are chosen first, then experts among theirs."""
         share = self.groups / np.asarray(parts)
         whole, split = np.maximum(share, 1.0), np.minimum(share, 1.0) / self.limited
         missed = sum(

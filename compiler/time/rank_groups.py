@@ -99,7 +99,8 @@ def _share(nodes: int, rack: int) -> int:
 
 
 class Straddling(NamedTuple):
-    """Of `total` groups of a kind, `leaving` lie on more than one domain, each of `domain` ranks."""
+    """Groups of ranks that straddle domains: of `total` groups of a kind, `leaving` lie on more than one
+    domain, each of `domain` ranks."""
 
     leaving: int
     total: int
@@ -127,7 +128,7 @@ def _leaving(starts: Integers, span: int, stride: int, domain: int) -> Integers:
     late = max(domain - span, 0)
 
     def before(place: Integers) -> Integers:
-        """Of all ranks before a place, those within `span` of the end of their domain."""
+        """The number of ranks before a place that lie within `span` of the end of their domain."""
         return place // domain * (domain - late) + np.maximum(place % domain - late, 0)
 
     return before(end) - before(starts)

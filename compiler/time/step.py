@@ -145,8 +145,8 @@ def boundary_exposed(case: Case, vpp: Column) -> Column:
 
 @term("1/16,384", of=("gpus",))
 def straggler_share(case: Case, gpus: Column) -> Column:
-    """What the slowest of all GPUs adds to a step, in STRAGGLER_PARTS-ths of it: the expected maximum of
-    `gpus` exponential delays grows with their logarithm (extreme-value theory)."""
+    """The time that the slowest of all GPUs adds to a step, in STRAGGLER_PARTS-ths of it: the expected
+    maximum of `gpus` exponential delays grows with their logarithm (extreme-value theory)."""
     return STRAGGLER_PARTS * STRAGGLING * np.log(gpus)
 
 

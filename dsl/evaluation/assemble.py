@@ -54,7 +54,7 @@ class Checker:
     training: Train | None = None
 
     def at(self, stage: Block, before: Train | None) -> "Checker":
-        """The same job while one of its stages is checked, whose positions are kept apart."""
+        """A checker of the same job while one of its stages is checked, whose positions are kept apart."""
         return replace(self, spans={}, given=set(), open={}, stage=stage, before=before)
 
     def changes(self, *path: str) -> dict[str, Located]:

@@ -148,7 +148,7 @@ def _follow(chain: list[Definition]) -> None:
 def _from_std(
     link: Definition, base: Span, notes: tuple[Note, ...]
 ) -> tuple[str | None, tuple[Note, ...], Fix | None]:
-    """What to say where a block bears the name of an entry of the library from which it was to be derived."""
+    """Words for a block that bears the name of an entry of the library from which it was to be derived."""
     kind, name = link.block.kind.name, link.block.name
     if name is None or STD.find(kind, name.name) is None:
         return None, notes, None
@@ -183,8 +183,8 @@ def own_settings(block: Block, names: Names, report: Report) -> dict[str, Locate
 
 @dataclass
 class Values:
-    """What could be read of a block, the keys that were given but could not, and the values of settings that
-    are left to the search, whose first ones are `found`."""
+    """The values that could be read of a block, the keys that were given but could not, and the values of
+    settings that are left to the search, whose first ones are `found`."""
 
     found: dict[str, object]
     failed: set[str]

@@ -74,7 +74,7 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Context:
-    """What a goal may refer to other than decisions: constants, and settings of the job by dotted name.
+    """Names that a goal may refer to other than decisions: constants, and settings of the job by dotted name.
 
     A block that could not be built is None; references to it are not reported again.
     """

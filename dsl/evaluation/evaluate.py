@@ -59,7 +59,7 @@ class Measured(Protocol):
 
 
 def kind_of(constant: Constant) -> str:
-    """What kind of value a constant is, in words."""
+    """The kind of a constant's value, in words."""
     match constant:
         case bool():
             return "true or false"

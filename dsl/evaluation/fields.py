@@ -88,7 +88,7 @@ _LONGEST = 80
 
 
 def _shown(node: Node) -> str:
-    """What is written, as a message quotes it."""
+    """The written text, as a message quotes it."""
     text = as_written(node)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 

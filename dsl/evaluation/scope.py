@@ -44,7 +44,8 @@ class Definition:
 
 @dataclass
 class Scope:
-    """What is visible in one file: its own definitions (`own`) and, through them, those of its imports."""
+    """The names that are visible in one file: its own definitions (`own`) and, through them, those of its
+    imports."""
 
     lets: dict[str, Let] = field(default_factory=dict)
     values: dict[str, Constant | None] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What people write instead of the language's words: those of frameworks and of SLURM."""
+"""Words that people write instead of the language's words: those of frameworks and of SLURM."""
 
 #: Settings, without regard to capitals and hyphens.
 SETTINGS = {

@@ -54,7 +54,7 @@ def unknown(
 
 
 def _decision(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
-    """What the search decides is required in the goal."""
+    """A decision of the search is required in the goal."""
     key = setting.key.name.lower()
     name = key if key in VARIABLES else DECISIONS.get(key)
     if name is None or name in _ELSEWHERE:

@@ -50,7 +50,7 @@ def _indented(indent: int, levels: int) -> int:
 
 
 def _space(left: Piece, right: Piece) -> str:
-    """What stands between two pieces on one line."""
+    """The space between two pieces on one line."""
     if left.rule in HOLDERS and left.opens:
         return "" if right.closes else " "
     if left.type in _TIGHT_AFTER or right.type in _TIGHT_BEFORE or right.type == "_SEP":

@@ -42,7 +42,7 @@ class Visits:
 
 
 class Job(Protocol):
-    """What was read of one job."""
+    """One job as a reader gives it."""
 
     @property
     def facts(self) -> Sequence[object]: ...
@@ -55,7 +55,7 @@ AnyJob = TypeVar("AnyJob", bound=Job)
 
 @dataclass
 class Budget:
-    """What is left of each limit; `left_out` are names by the reason for which they are not read."""
+    """The remainder of each limit; `left_out` are names by the reason for which they are not read."""
 
     entries: int = MOST_ENTRIES
     files: int = MOST_FILES

@@ -21,7 +21,7 @@ MOST_CHARACTERS = 8 * 1024 * 1024
 
 
 class Size(NamedTuple):
-    """What is at and below a node: nodes, values, characters of values and of their names, levels."""
+    """Counts of a node and all below it: nodes, values, characters of values and of their names, levels."""
 
     nodes: int = 1
     values: int = 0

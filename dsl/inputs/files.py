@@ -41,7 +41,7 @@ class TooLarge(OverLimit):
 
 
 class Pointer(NotReadable):
-    """What Git LFS leaves in a checkout where it has not brought the file."""
+    """The file that Git LFS leaves in a checkout where it has not brought the file."""
 
     def __init__(self) -> None:
         super().__init__("it is a pointer of Git LFS, which `git lfs pull` replaces by the file")

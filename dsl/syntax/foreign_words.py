@@ -22,7 +22,7 @@ _OPERATORS = {"<>": "!=", "=<": "<=", "=>": ">=", "===": "=="}
 
 
 def _typed(character: str) -> str | None:
-    """What a keyboard has for a character; None for one that has no such likeness."""
+    """The key of a keyboard that looks like a character; None for one that has no such likeness."""
     if character in _KEYBOARD:
         return _KEYBOARD[character]
     plain = unicodedata.normalize("NFKC", character)

@@ -63,7 +63,8 @@ def _parsed(source: Source) -> tuple[File, list[Diagnostic]]:
 def with_tokens(
     source: Source, start: int = 0, end: int | None = None
 ) -> tuple[File, list[Diagnostic], Tree[Token] | None]:
-    """The same, and Lark's tree, which has every token but comments; its places count from `start`."""
+    """The file with its complaints, and Lark's tree, which has every token but comments; its places count
+    from `start`."""
     end = len(source.text) if end is None else end
     report = Report()
     tree = _tree(source, start, source.text[start:end], report)

@@ -12,7 +12,7 @@ from .stop import BLOCK, END, Cure, Stop
 
 
 def cure(stop: Stop) -> Cure:
-    """What the first of the habits below says."""
+    """The cure by the first of the habits below that fits."""
     return next(filter(None, (each(stop) for each in _CURES)), None)
 
 

@@ -17,8 +17,9 @@ _HEAD = re.compile(
 def unclosed_block(
     text: str, position: int, source: Source, offset: int
 ) -> tuple[Diagnostic, str] | None:
-    """Of the first `{` before `position` that is open where a line begins a block, no further in than its own
-    line does; None without one. `text` begins at `offset` of the source, and the new text is as long.
+    """The complaint about the first `{` before `position` that is open where a line begins a block, no
+    further in than its own line does; None without one. `text` begins at `offset` of the source, and the new
+    text is as long.
     """
     opened: list[int] = []
     last = 0

@@ -1,4 +1,4 @@
-"""What the probe times: shapes of products and attention, streams, copies, and collectives over groups."""
+"""Cases of the probe: shapes of products and attention, streams, copies, and collectives over groups."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Case = dict[str, Any]
 def cases(
     device: str, dtypes: Sequence[str], kernels: Sequence[str], ranks: int, node: int
 ) -> list[Case]:
-    """What to time, in an order that leaves a sample of every kind wherever time ends it.
+    """The cases to time, in an order that leaves a sample of every kind wherever time ends it.
 
     `ranks` in all, `node` of them on each node; `dtypes` and `kernels` are those that the device has.
     """
@@ -119,6 +119,6 @@ def group_shapes(ranks: int, node: int) -> list[tuple[int, int]]:
 
 
 def key(case: Case) -> str:
-    """What tells a case from others; its results do not count."""
+    """The text that tells a case from others; its results do not count."""
     results = ("seconds", "spread", "failed")
     return json.dumps({name: case[name] for name in sorted(case) if name not in results})

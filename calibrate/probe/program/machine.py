@@ -1,4 +1,4 @@
-"""What the probe runs on: its GPUs, hosts and versions, and the kernels that are installed."""
+"""The machine that the probe runs on: its GPUs, hosts and versions, and the kernels that are installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORMAT = 1
 
 
 def machine(torch: Any, ranks: Ranks) -> Case:
-    """What this run runs on: the first line of its rows."""
+    """The machine of this run: the first line of its rows."""
     found: Case = {
         "kind": "machine", "format": FORMAT, "device": ranks.device, "torch": torch.__version__,
         "ranks": ranks.count, "per_node": ranks.on_node, "cpu_cores": os.cpu_count() or 1,

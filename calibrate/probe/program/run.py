@@ -101,7 +101,7 @@ def probe(arguments: argparse.Namespace) -> None:
 
 
 def _on_first(ranks: Ranks, ask: Callable[[], set[str]]) -> tuple[set[str], str]:
-    """What rank 0 finds, on all ranks, and why it finds nothing."""
+    """The findings of rank 0, on all ranks, and why it finds nothing."""
     answer: tuple[set[str], str] = (set(), "")
     if ranks.rank == 0:
         try:

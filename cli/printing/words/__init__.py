@@ -1,1 +1,1 @@
-"""What all reports are made of: numbers and layouts in words, and paragraphs as wide as the terminal."""
+"""Parts of all reports: numbers and layouts in words, and paragraphs as wide as the terminal."""

@@ -14,6 +14,6 @@ def argument(path: str | PurePath) -> str:
 
 
 def program(path: str | PurePath) -> str:
-    """The same of a script to start, which a shell without a folder would look for elsewhere."""
+    """The word of a script to start, which a shell without a folder would look for elsewhere."""
     text = str(path)
     return argument(text if os.sep in text else os.path.join(os.curdir, text))

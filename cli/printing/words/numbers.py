@@ -21,7 +21,7 @@ def mfu(estimate: Estimate) -> str:
 
 
 def peak(precision: str, flops: float) -> str:
-    """What an MFU is a share of: `fp8's 1,979 TFLOP/s` of one GPU."""
+    """The peak that an MFU is a share of: `fp8's 1,979 TFLOP/s` of one GPU."""
     return f"{precision}'s {flops / 1e12:,.0f} TFLOP/s"
 
 
