@@ -24,7 +24,7 @@ Codes = Mapping[str, tuple[str, str]]
 
 
 class Effect(Enum):
-    """What a framework does with a job that breaks one of its rules, by the end of the first step."""
+    """Actions of a framework on a job that breaks one of its rules, by the end of the first step."""
 
     STOPS = "stops"
     IGNORES = "goes on as if nothing was asked"
