@@ -90,7 +90,6 @@ def test_every_origin_speaks() -> None:
         "language",
         "commands",
         "check",
-        "report",
         "calibrate",
         "measure",
         "init",
