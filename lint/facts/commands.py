@@ -34,8 +34,8 @@ def steps(commands: Sequence[TracedCommand]) -> Iterator[tuple[TracedCommand, tu
 
 def step_options(step: Sequence[Word]) -> dict[str, Directive]:
     """The options of an srun by their long names; the last of two counts."""
-    given = sbatch_options.options(step[1:], sbatch_options.SRUN)[0]
-    return {each.name: directive(each) for each in given}
+    options, _ = sbatch_options.options(step[1:], sbatch_options.SRUN)
+    return {option.name: directive(option) for option in options}
 
 
 def launcher(command: TracedCommand) -> Word | None:
@@ -67,8 +67,8 @@ def launchers(commands: Sequence[TracedCommand]) -> list[tuple[TracedCommand, Wo
 
 def reaches_nodes(command: TracedCommand) -> bool:
     """Whether a command, or what starts it, may start processes on other nodes."""
-    given = any(word.lead.startswith(_REACHING_OPTIONS) for word in command.words)
-    return given or not _REACHING.isdisjoint(command.programs)
+    hosts = any(word.lead.startswith(_REACHING_OPTIONS) for word in command.words)
+    return hosts or not _REACHING.isdisjoint(command.programs)
 
 
 def place_of(word: Word, command: TracedCommand) -> Place:

@@ -65,9 +65,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             continue
         if _otherwise("\n".join(launch.config.texts.values())):
             continue
-        given = _rank(launch, command, word)
-        if given is not None:
-            place, rank = given
+        stated = _rank(launch, command, word)
+        if stated is not None:
+            place, rank = stated
             nodes = batch.get("nodes")
             related = (Related(f"{batch.nodes} nodes", nodes.place),) if nodes else ()
             message = f"each of {batch.nodes} nodes calls itself number {rank}"

@@ -60,12 +60,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _limited(command: TracedCommand, batch: Batch) -> bool:
     """Whether srun itself asks for one task per node, or for a number of tasks that nobody knows."""
-    given = step_options(command.step or ())
-    if "ntasks-per-node" in given:
-        return given["ntasks-per-node"].number in (1, None)
-    if "ntasks" not in given:
+    options = step_options(command.step or ())
+    if "ntasks-per-node" in options:
+        return options["ntasks-per-node"].number in (1, None)
+    if "ntasks" not in options:
         return False
-    tasks = given["ntasks"].number
+    tasks = options["ntasks"].number
     return tasks is None or tasks <= (batch.nodes or 1)
 
 

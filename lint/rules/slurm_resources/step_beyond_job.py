@@ -41,9 +41,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         )
         seen: set[Place] = set()
         for _, step in steps(ran_by(launch, batch)):
-            given = step_options(step)
+            options = step_options(step)
             for what, names, most, limit in limits:
-                asked = next((given[name] for name in names if name in given), None)
+                asked = next((options[name] for name in names if name in options), None)
                 count = asked and (gpu_count(asked) if names is _GPUS else asked.number)
                 if asked is None or limit is None or not count or not most:
                     continue
