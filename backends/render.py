@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import PurePath
 from typing import Any
@@ -31,10 +32,21 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 
 def render_python(template: str, values: Mapping[str, Any]) -> str:
     """The text of a template of Python in Black's form, which the template has whatever the values, but where
-    one of them makes a line of code too long: Black takes longer to load than all templates to fill.
+    one of them makes a line of code too long: Black takes longer to load than all templates to fill. A long
+    line of the template's own, such as a text, is one that Black leaves.
     """
     text = render(template, values)
-    return format_python(text) if any(len(line) > COLUMNS for line in _code(text)) else text
+    long = {line for line in _code(text) if len(line) > COLUMNS}
+    return format_python(text) if long and not long <= _lines(template) else text
+
+
+@cache
+def _lines(template: str) -> frozenset[str]:
+    from .languages.templates import environment
+
+    loader = environment().loader
+    assert loader is not None
+    return frozenset(loader.get_source(environment(), template)[0].splitlines())
 
 
 def _code(text: str) -> Iterator[str]:

@@ -26,7 +26,7 @@ SCHEDULES = ("1f1b", "gpipe", "interleaved_zb")
 def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("job", metavar="JOB", help="a job file")
-    output = "the trace, for https://ui.perfetto.dev"
+    output = "the trace, for https://ui.perfetto.dev; beside a plan.json of the job, of its layout"
     add("-o", "--output", required=True, type=output_path, metavar="FILE", help=output)
     add("--force", action="store_true", help="replace a file that parc did not write")
     given = "a layout such as tp=8,pp=4 in place of the plan's"
@@ -75,11 +75,14 @@ def run(arguments: Namespace) -> int:
 def _priced(job: Job, arguments: Namespace) -> tuple[str, Estimate] | None:
     """The target and the layout that are shown, with complaints printed; None where no target has a plan."""
     from ..api import plan_targets, target_names
+    from ..kept_plan import kept_estimate
     from ..printing.terminal import print_diagnostics, progress
 
+    targets = target_names(job, arguments.target)
     if arguments.layout is not None:
-        target = target_names(job, arguments.target)[0]
-        return target, parc.estimate(job, arguments.layout, target)
+        return targets[0], parc.estimate(job, arguments.layout, targets[0])
+    if (kept := kept_estimate(arguments.output.parent, job, targets)) is not None:
+        return kept
     planned = plan_targets(job, arguments.target, progress)
     print_diagnostics(planned.diagnostics())
     if not planned.plans:

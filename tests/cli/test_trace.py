@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from parc import api, load
+from parc.kept_plan import kept_estimate
 from tests.support.command_line import IMPOSSIBLE, JOB, Parc
 
 LAYOUT = "--layout=tp=2,pp=4,dp_replicate=1,dp_shard=1,micro_batch=1,microbatches=64,nodes=1"
@@ -149,6 +151,43 @@ def test_what_has_no_plan_or_breaks_a_rule_has_no_trace(run: Parc) -> None:
     assert broken.code == 2 and "error[PAR" in broken.err
     assert run("trace", "job.par", "-o", "nowhere/t.json").code == 2
     assert not Path("t.json").exists()
+
+
+def test_a_plan_that_is_there_is_not_solved_again(
+    run: Parc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same trace, byte for byte, of the best plan and of each target."""
+    for target in ((), ("--target", "megatron"), ("--target", "torchtitan")):
+        assert run("trace", "job.par", "-o", "solved.json", *target).code == 0
+        assert run("compile", "job.par", "-o", "out", "--no-report").code == 0
+        with monkeypatch.context() as patch:
+            patch.setattr(api, "plan_targets", None)
+            assert run("trace", "job.par", "-o", "out/trace.json", *target).code == 0
+        assert Path("out/trace.json").read_bytes() == Path("solved.json").read_bytes()
+        Path("solved.json").unlink()
+
+
+@pytest.mark.parametrize("change", ["job", "release", "layout", "target", "rule", "shape", "none"])
+def test_a_plan_of_something_else_is_not_taken(run: Parc, change: str) -> None:
+    assert run("compile", "job.par", "-o", "out", "--no-report").code == 0
+    job, file = load("job.par"), Path("out/plan.json")
+    kept = json.loads(file.read_text())
+    assert kept_estimate(file.parent, job, ["megatron"]) is not None
+    if change == "job":
+        job = load("job.par", ["train.seq_len=2048"])
+    elif change == "release":
+        kept["parc"] = "0.0.1"
+    elif change == "layout":
+        kept["plans"][0]["layout"] = {"tp": 1}
+    elif change == "target":
+        kept["plans"], kept["refused"] = kept["plans"][1:], []
+    elif change == "rule":
+        for plan in kept["plans"]:
+            plan["layout"]["tp"] = 3
+    elif change == "shape":
+        kept = [kept]
+    file.write_text(json.dumps(kept) if change != "none" else "{")
+    assert kept_estimate(file.parent, job, ["megatron", "torchtitan"]) is None
 
 
 def test_schedules_are_those_of_the_simulator() -> None:

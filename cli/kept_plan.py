@@ -1,0 +1,58 @@
+"""The `plan.json` of an output folder -> the layout that a job has there, which nobody needs to solve again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parc.dsl.diagnostics import JobError
+from parc.dsl.inputs.files import bytes_of
+
+from .subjects import LARGEST, MANIFEST
+
+if TYPE_CHECKING:
+    from parc.compiler.plan import Estimate
+    from parc.dsl.job import Job
+
+
+def kept_estimate(folder: Path, job: Job, targets: Collection[str]) -> tuple[str, Estimate] | None:
+    """The target and the price of a job's best plan in a folder; None where its `plan.json` is none, is of
+    another job, other texts, overrides or targets, or of another release of parc.
+
+    Only the layout is taken from the file, and priced: one that breaks a rule, or that no plan of the job may
+    have, is none.
+    """
+    found = _layout(folder / MANIFEST, job, targets)
+    if found is None:
+        return None
+    from .api import estimate
+
+    target, layout = found
+    try:
+        return target, estimate(job, layout, target)
+    except JobError:
+        return None
+
+
+def _layout(file: Path, job: Job, targets: Collection[str]) -> tuple[str, dict[str, Any]] | None:
+    """The target and the layout of the best plan of the file."""
+    from parc.compiler.plan import Layout
+
+    try:
+        value: Any = json.loads(bytes_of(str(file), LARGEST))
+        whose = value["parc"], value["job"]["sha256"], value["job"]["name"]
+        planned = [plan["target"] for plan in value["plans"]]
+        refused = [complaint["target"] for complaint in value["refused"]]
+        if whose != (version("parc-compiler"), job.digest, job.name):
+            return None
+        # A target that the folder says nothing of may have a better plan.
+        if not set(targets) <= {*planned, *refused}:
+            return None
+        best = next(plan for plan in value["plans"] if plan["target"] in targets)
+        layout = {name: best["layout"][name] for name in Layout.model_fields}
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, StopIteration):
+        return None
+    return str(best["target"]), layout
