@@ -42,8 +42,8 @@ def plan_all(
 
 
 def estimate(job: Job, target: Target, layout: Mapping[str, int | str]) -> Estimate:
-    """The price of one layout given by its variables: `search/planning.py`, loaded when it is asked."""
-    from .search.planning import estimate
+    """The price of one layout given by its variables: `search/estimating.py`, loaded when it is asked."""
+    from .search.estimating import estimate
 
     return estimate(job, target, layout)
 

@@ -10,9 +10,9 @@ import numpy as np
 from ..case import Case
 from ..plan import Measured, Plan
 from ..pricing.estimate import decisions
+from ..search.estimating import estimate
 from ..search.layout_text import quantity_text
 from ..search.measured_layouts import outcome
-from ..search.planning import estimate
 from ..search.space import Space
 from ..search.sweep import satisfied, sweep
 from ..target import Target

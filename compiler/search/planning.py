@@ -1,15 +1,12 @@
-"""A job and a target -> its `Plan`, by sweep and proof; a user's layout -> its `Estimate`."""
+"""A job and a target -> its `Plan`, by sweep and proof."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ...dsl.diagnostics import Diagnostic, JobError
+from ...dsl.diagnostics import JobError
 from ...dsl.job import Job
 from ...dsl.open_settings import settled
-from ..algebra import LIMIT
 from ..case import Case
-from ..codes import MODEL_TOO_LARGE, NO_CHECKPOINTS
-from ..model import parameters
 from ..plan import Estimate, Plan, Proof
 from ..pricing.estimate import estimate_layout
 from ..pricing.quantities import value_of
@@ -18,10 +15,10 @@ from ..target import Target
 from ..variables import ORDER, SEARCHED
 from . import measured_layouts
 from .best_first import explored, with_reasons
-from .complete_layout import complete, unsearched
 from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
 from .doubt import doubt
+from .estimating import refuse
 from .explain import binding, no_layout, too_large
 from .finalists import judged
 from .progress import Progress
@@ -80,7 +77,7 @@ def _outcome(job: Job, target: Target, progress: Progress) -> Steps[Plan | JobEr
 
 
 def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
-    _refuse(job, target)
+    refuse(job, target)
     case = Case(job, target)
     swept, solution = yield from _solved(Space(case), progress)
     if solution is None:
@@ -173,39 +170,3 @@ def _gap(solution: Solution) -> float | None:
     if solution.proven and not solution.value:
         return 1.0
     return solution.bound / solution.value if solution.bound and solution.value else None
-
-
-def estimate(job: Job, target: Target, layout: Mapping[str, int | str]) -> Estimate:
-    """The price of one layout given by its variables, as numbers or in the language's words. Omitted
-    variables take their neutral value; those that are `free` in `variables.py` take the best feasible value,
-    or where the constraints leave none, those of the fastest layout that fits into memory, or of the smallest
-    if none fits.
-
-    Raises JobError with every rule of the framework that the layout breaks, for names that are not variables
-    and values that they do not take, and for values that the search does not look at.
-    """
-    _refuse(job, target)
-    case = Case(job, target)
-    decided = complete(case, layout)
-    if errors := list(unsearched(case, decided)):
-        raise JobError(errors)
-    return estimate_layout(case, decided)
-
-
-def _refuse(job: Job, target: Target) -> None:
-    refuse_stages(job)
-    errors = [each for each in target.refuses(job) if each.severity == "error"]
-    if errors:
-        raise JobError(errors)
-    failing = job.span("cluster", "gpu_mtbf")
-    own = job.cluster.gpu_mtbf is not None and not (failing and failing.standard)
-    if own and not job.saves(target.name):
-        message = f"{target.name} writes no checkpoints: after a failure a run would begin again"
-        span = job.span("target", target.name, "save")
-        help = "leave `save` out, or the cluster's `gpu_mtbf`"
-        raise JobError([Diagnostic(NO_CHECKPOINTS, message, span, help=help)])
-    count = parameters.total(job.model, seq_len=job.train.seq_len)
-    if count > LIMIT:
-        message = f"the model has {count:.2g} parameters, and {LIMIT:.2g} is the limit"
-        help = "its widths, layers and experts multiply: check them"
-        raise JobError([Diagnostic(MODEL_TOO_LARGE, message, job.span("model"), help=help)])

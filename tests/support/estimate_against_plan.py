@@ -10,7 +10,7 @@ from parc.compiler.case import Case
 from parc.compiler.plan import Estimate, Plan
 from parc.compiler.pricing.estimate import decisions, estimate_layout, one_row
 from parc.compiler.pricing.quantities import price
-from parc.compiler.search.planning import estimate
+from parc.compiler.search.estimating import estimate
 from parc.compiler.search.sweep import host_capacity_kib, objectives, satisfied
 from parc.compiler.variables import PLACE
 from parc.dsl import JobError
