@@ -1,4 +1,4 @@
-"""The `plan.json` of an output folder -> the layout that a job has there, which nobody needs to solve again."""
+"""The `plan.json` of an output folder -> the layout that a job has there, so that it is not solved again."""
 
 from __future__ import annotations
 

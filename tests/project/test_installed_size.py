@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -46,10 +47,9 @@ def needed(requirements: Iterable[str]) -> set[str]:
 
 def megabytes(names: Iterable[str]) -> float:
     """The files of packages, without what Python compiles of them."""
-    files = (file.locate() for name in names for file in metadata.distribution(name).files or ())
-    return (
-        sum(path.stat().st_size for path in files if path.is_file() and path.suffix != ".pyc") / 1e6
-    )
+    files = (file for name in names for file in metadata.distribution(name).files or ())
+    paths = (Path(str(file.locate())) for file in files if file.suffix != ".pyc")
+    return sum(path.stat().st_size for path in paths if path.is_file()) / 1e6
 
 
 def test_the_table_has_every_extra_of_users() -> None:
