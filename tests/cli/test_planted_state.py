@@ -8,13 +8,14 @@ import os
 import shutil
 import signal
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from parc import api
+from parc import api, own_files
 from parc.__main__ import main
 from parc.dsl.job import Job
 from tests.support.planted_state import COMMON, SECRET, Planted, journals, manifests, ways
@@ -41,16 +42,32 @@ def test_there_are_enough_of_each_kind(kind: str) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _solved_once() -> Iterator[None]:
-    """The job is solved once, and each command takes the answer."""
-    solve, answers = api.plan_targets, dict[str, Any]()
+    """The job is solved, its files are made and judged once, and each command takes the answers: what is
+    tested is what becomes of them on the disk."""
+    solve, emit, doubtful = api.plan_targets, api.emit, own_files.doubtful
+    plans, emitted, doubts = dict[str, Any](), dict[str, Any](), dict[str, Any]()
 
     def plan_targets(job: Job, *given: Any, **options: Any) -> Any:
-        if job.digest not in answers:
-            answers[job.digest] = solve(job, *given, **options)
-        return answers[job.digest]
+        if job.digest not in plans:
+            plans[job.digest] = solve(job, *given, **options)
+        return plans[job.digest]
+
+    def emit_once(planned: api.Planned) -> Any:
+        if planned.job.digest not in emitted:
+            emitted[planned.job.digest] = emit(planned)
+        made, files = emitted[planned.job.digest]
+        return made, replace(files, files=dict(files.files))
+
+    def doubtful_once(files: Mapping[str, str]) -> Any:
+        key = repr(sorted(files.items()))
+        if key not in doubts:
+            doubts[key] = doubtful(files)
+        return list(doubts[key])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(api, "plan_targets", plan_targets)
+        patch.setattr(api, "emit", emit_once)
+        patch.setattr(own_files, "doubtful", doubtful_once)
         yield
 
 
