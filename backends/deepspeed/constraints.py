@@ -1,7 +1,6 @@
 """What DeepSpeed 0.19.8 refuses or leaves without meaning: one predicate per rule, with file and line."""
 
-from typing import Any
-
+from ...compiler.algebra import Column
 from ...compiler.plan import OFFLOAD
 from ...compiler.rules.divisibility import heads_over_tp, widths_over_tp
 from ...compiler.target import Predicate
@@ -14,24 +13,29 @@ from .options import options_of, sums_in_fp32
 OFFLOAD_STAGE = (0, 1, 3)
 
 
-def pipeline_stage(job: Job, pp: Any, zero: Any) -> Any:
+def pipeline_stage(job: Job, pp: Column, zero: Column) -> Column:
     return (pp == 1) | (zero <= 1)
 
 
-def offload_stage(job: Job, zero: Any, offload: Any) -> Any:
-    return zero >= choose(offload < 1, OFFLOAD_STAGE[0], choose(offload < 2, *OFFLOAD_STAGE[1:]))
+def offload_stage(job: Job, zero: Column, offload: Column) -> Column:
+    least: Column = choose(offload < 1, OFFLOAD_STAGE[0], choose(offload < 2, *OFFLOAD_STAGE[1:]))
+    return zero >= least
 
 
-def shard_group(job: Job, zero: Any, dp_replicate: Any, dp_shard: Any) -> Any:
-    return choose(zero == 0, dp_shard, dp_replicate) == 1
+def shard_group(job: Job, zero: Column, dp_replicate: Column, dp_shard: Column) -> Column:
+    parts: Column = choose(zero == 0, dp_shard, dp_replicate)
+    return parts == 1
 
 
-def secondary_partition(job: Job, zero: Any, hpz: Any, gpus: Any, offload: Any) -> Any:
-    useful = (zero == 3) & (gpus > hpz) & (gpus % at_least(hpz, 1) == 0) & (offload < 2)
+def secondary_partition(
+    job: Job, zero: Column, hpz: Column, gpus: Column, offload: Column
+) -> Column:
+    group: Column = at_least(hpz, 1)
+    useful = (zero == 3) & (gpus > hpz) & (gpus % group == 0) & (offload < 2)
     return (hpz == 1) | useful
 
 
-def ulysses_heads(job: Job, cp: Any) -> Any:
+def ulysses_heads(job: Job, cp: Column) -> Column:
     """Key-value heads are divided over the ranks, or copied when there are more ranks."""
     key_value = (job.model.groups % cp == 0) | (cp % job.model.groups == 0)
     return (job.model.heads % cp == 0) & key_value
@@ -41,20 +45,20 @@ def ulysses_heads(job: Job, cp: Any) -> Any:
 GRADIENT_NORM = "zero_optimization.compute_grad_norm"
 
 
-def ulysses_pipeline(job: Job, pp: Any, cp: Any) -> Any:
+def ulysses_pipeline(job: Job, pp: Column, cp: Column) -> Column:
     return (pp == 1) | (cp == 1)
 
 
-def ulysses_stage(job: Job, zero: Any, cp: Any, offload: Any) -> Any:
+def ulysses_stage(job: Job, zero: Column, cp: Column, offload: Column) -> Column:
     own_optimizer = job.train.precision == "bf16" and sums_in_fp32(job)
     return (zero != 1) | (cp == 1) | (offload > 0) | (not own_optimizer)
 
 
-def accumulation(job: Job, zero: Any, microbatches: Any) -> Any:
+def accumulation(job: Job, zero: Column, microbatches: Column) -> Column:
     return (zero >= 1) | (microbatches == 1) | (not sums_in_fp32(job))
 
 
-def plain_average(job: Job, zero: Any) -> Any:
+def plain_average(job: Job, zero: Column) -> Column:
     extra = options_of(job).extra
     scaled = (
         extra.get("prescale_gradients", False) or extra.get("gradient_predivide_factor", 1) != 1
@@ -63,16 +67,16 @@ def plain_average(job: Job, zero: Any) -> Any:
     return (zero < 2) | (not (scaled and scatters))
 
 
-def ramp(job: Job, micro_batch: Any, dp_replicate: Any, dp_shard: Any) -> Any:
+def ramp(job: Job, micro_batch: Column, dp_replicate: Column, dp_shard: Column) -> Column:
     first = job.train.ramp_from
     return True if first is None else first % (micro_batch * dp_replicate * dp_shard) == 0
 
 
-def ramp_offload(job: Job, offload: Any) -> Any:
+def ramp_offload(job: Job, offload: Column) -> Column:
     return (offload == 0) | (job.train.ramp_from is None)
 
 
-def whole_tensors(job: Job, tp: Any, offload: Any, hpz: Any) -> Any:
+def whole_tensors(job: Job, tp: Column, offload: Column, hpz: Column) -> Column:
     return (tp == 1) | ((offload == 0) & (hpz == 1))
 
 

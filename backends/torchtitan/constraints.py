@@ -1,7 +1,6 @@
 """What torchtitan enforces between degrees, and what breaks later because it does not check it."""
 
-from typing import Any
-
+from ...compiler.algebra import Column
 from ...compiler.rules.divisibility import (
     expert_width_over_etp,
     experts_over_ep,
@@ -21,31 +20,32 @@ FSDP = f"{TORCH} distributed/fsdp/_fully_shard"
 UNCHECKED = "the trainer is made, and its first forward pass fails"
 
 
-def kv_heads_divide(job: Job, tp: Any) -> Any:
+def kv_heads_divide(job: Job, tp: Column) -> Column:
     return (job.model.groups % tp == 0) | job.model.mla
 
 
-def expert_mesh_fits(job: Job, tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
+def expert_mesh_fits(job: Job, tp: Column, cp: Column, ep: Column, dp_shard: Column) -> Column:
     """With etp 1, ep takes all of tp, in 0.2.0 of cp too, and a part of dp_shard * cp."""
     taken = expert_unit(job, tp, cp)
     return (ep == 1) | ((ep % taken == 0) & ((dp_shard * cp * tp) % ep == 0))
 
 
-def expert_unit(job: Job, tp: Any, cp: Any) -> Any:
+def expert_unit(job: Job, tp: Column, cp: Column) -> Column:
     """What ep is a multiple of."""
     return tp * cp if release(job).experts_over_cp else tp
 
 
-def etp_follows(job: Job, tp: Any, ep: Any, etp: Any) -> Any:
+def etp_follows(job: Job, tp: Column, ep: Column, etp: Column) -> Column:
     """Without ep experts are divided like dense layers; with it they stay whole, as in 0.2.2's presets."""
     if not job.model.moe:
         return etp == 1
-    return choose(ep == 1, etp == tp, etp == 1)
+    follows: Column = choose(ep == 1, etp == tp, etp == 1)
+    return follows
 
 
 def expert_shards_even(
-    job: Job, tp: Any, cp: Any, ep: Any, dp_replicate: Any, dp_shard: Any
-) -> Any:
+    job: Job, tp: Column, cp: Column, ep: Column, dp_replicate: Column, dp_shard: Column
+) -> Column:
     """FSDP2 divides experts by number, or by their inner and outer widths where they are too few.
 
     Too few are they for ep * shards, and without ep in 0.3.0 for all ranks of a stage, replicas and tp too.
@@ -59,17 +59,21 @@ def expert_shards_even(
     by_number = (model.experts // ep) % shards == 0
     inner = choose(ep > 1, model.expert_width, model.expert_width // tp)
     by_width = (model.hidden % shards == 0) & (inner % shards == 0)
-    return choose(choose(ep > 1, shards * ep, whole) > model.experts, by_width, by_number)
+    needed: Column = choose(ep > 1, shards * ep, whole)
+    even: Column = choose(needed > model.experts, by_width, by_number)
+    return even
 
 
-def expert_shards(tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
-    return choose(ep > 1, dp_shard * cp * tp // ep, dp_shard * cp)
+def expert_shards(tp: Column, cp: Column, ep: Column, dp_shard: Column) -> Column:
+    shards: Column = choose(ep > 1, dp_shard * cp * tp // ep, dp_shard * cp)
+    return shards
 
 
-def zero_fits(job: Job, zero: Any, pp: Any, cp: Any, dp_shard: Any) -> Any:
+def zero_fits(job: Job, zero: Column, pp: Column, cp: Column, dp_shard: Column) -> Column:
     """0 is no FSDP, 1 FSDP2 in a pipeline, 2 and 3 FSDP2 that never or always frees gathered weights."""
     without = choose(pp > 1, zero == 1, (zero == 2) | (zero == 3))
-    return choose(dp_shard * cp == 1, zero == 0, without)
+    fits: Column = choose(dp_shard * cp == 1, zero == 0, without)
+    return fits
 
 
 HEADS = (

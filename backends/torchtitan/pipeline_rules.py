@@ -1,7 +1,6 @@
 """What torchtitan enforces of stages, of the order of their passes, and of parts of sequences."""
 
-from typing import Any
-
+from ...compiler.algebra import Column, Mask
 from ...compiler.pipeline.schedule import DIVIDED, DUAL, GPIPE, ZBV
 from ...compiler.plan import PASSES
 from ...compiler.target import Predicate
@@ -19,8 +18,8 @@ def divided_in_some(job: Job) -> bool:
     return any(family(job) in each.divided for each in RELEASES.values())
 
 
-def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
-    rounds = at_least(microbatches // pp, 1)
+def rounds_even(job: Job, pp: Column, vpp: Column, microbatches: Column, order: Column) -> Column:
+    rounds: Column = at_least(microbatches // pp, 1)
     return (vpp == 1) | (order == ZBV) | (order == DUAL) | (microbatches % rounds == 0)
 
 
@@ -33,15 +32,16 @@ ORDER_WANTS = {
 }
 
 
-def suits_order(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
+def suits_order(job: Job, pp: Column, vpp: Column, microbatches: Column, order: Column) -> Column:
     divided = (vpp > 1) & (microbatches >= pp)
     turned = (vpp == 2) & (microbatches >= 2 * pp - 1)
     dual = (vpp == 2) & (microbatches >= 2 * pp)
     others = choose(order == ZBV, turned, choose(order == DUAL, dual, divided))
-    return (order == 0) | ((pp > 1) & choose(order == GPIPE, vpp == 1, others))
+    suits: Mask | bool = choose(order == GPIPE, vpp == 1, others)
+    return (order == 0) | ((pp > 1) & suits)
 
 
-def whole_passes(order: Any) -> Any:
+def whole_passes(order: Column) -> Column:
     return (order != DIVIDED) & (order != ZBV) & (order != DUAL)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...dsl.job import Job
+from ..algebra import Column, Mask
 from ..target import Predicate
 
 
@@ -42,8 +41,8 @@ def widths_over_tp(source: str, stricter: str = "") -> Predicate:
     )
 
 
-def _widths_divide(job: Job, tp: Any) -> Any:
-    even: Any = True
+def _widths_divide(job: Job, tp: Column) -> Column:
+    even: Mask | bool = True
     for width in feed_forward_widths(job):
         even = even & (width % tp == 0)
     return even

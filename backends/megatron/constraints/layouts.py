@@ -1,7 +1,6 @@
 """What Megatron-LM refuses: one predicate per rule of its arguments, models and schedules."""
 
-from typing import Any
-
+from ....compiler.algebra import Column, Mask
 from ....compiler.rules.divisibility import (
     expert_width_over_etp,
     experts_over_ep,
@@ -32,7 +31,7 @@ def fused_width(job: Job) -> int:
     return (job.model.heads + 2 * job.model.groups) * job.model.head_size
 
 
-def kv_heads_divide(job: Job, tp: Any) -> Any:
+def kv_heads_divide(job: Job, tp: Column) -> Column:
     """Copied ones must leave even shares of the fused product; its width is looked at for them alone, since
     files may leave it open."""
     groups = job.model.groups
@@ -52,21 +51,22 @@ def kv_heads_need(job: Job, tp: int) -> str:
     )
 
 
-def expert_grid_fits(job: Job, pp: Any, ep: Any, etp: Any, gpus: Any) -> Any:
+def expert_grid_fits(job: Job, pp: Column, ep: Column, etp: Column, gpus: Column) -> Column:
     return (not job.model.moe) | (gpus % (etp * ep * pp) == 0)
 
 
-def sequence_parallel(job: Job, tp: Any) -> Any:
+def sequence_parallel(job: Job, tp: Column) -> Column:
     """Whether --sequence-parallel is emitted: unless the job does without, where tp divides the sequence;
     experts need it (core/transformer/moe/moe_layer.py:639)."""
     divided = (job.model.experts > 0) | (job.train.seq_len % tp == 0)
     return (tp > 1) & options_of(job).sequence_parallel & divided
 
 
-def sequence_parts(job: Job, tp: Any, cp: Any) -> Any:
+def sequence_parts(job: Job, tp: Column, cp: Column) -> Column:
     """Equal parts of a sequence: two per context rank, and one per tensor rank (sequence parallelism)."""
-    ways = choose(sequence_parallel(job, tp), tp, 1)
-    return cp * ways * choose((cp > 1) & (ways % 2 == 1), 2, 1)
+    ways: Column = choose(sequence_parallel(job, tp), tp, 1)
+    halves: Column = choose((cp > 1) & (ways % 2 == 1), 2, 1)
+    return cp * ways * halves
 
 
 def sequence_needs(job: Job, tp: int, cp: int) -> str:
@@ -75,13 +75,13 @@ def sequence_needs(job: Job, tp: int, cp: int) -> str:
     return f"seq_len {job.train.seq_len} is not a multiple of {parts}, as {parted}cp {cp} need"
 
 
-def interleaving_fed(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
+def interleaving_fed(job: Job, pp: Column, vpp: Column, microbatches: Column) -> Column:
     """The smallest batch of a ramp has one part of the full one's micro-batches, and others multiples."""
     least = microbatches // len(job.train.ramp)
     return (vpp == 1) | ((least >= pp) & (least % pp == 0))
 
 
-def ramp_fed(job: Job, microbatches: Any) -> Any:
+def ramp_fed(job: Job, microbatches: Column) -> Column:
     """All batches of a ramp are multiples of the first, which is one part of the full one."""
     return microbatches % len(job.train.ramp) == 0
 
@@ -92,25 +92,28 @@ def around_a_ring(job: Job) -> str:
     return "attention_sinks" if window is None else f"window {window}"
 
 
-def recompute_counts(job: Job, pp: Any, vpp: Any, recompute: Any, recompute_layers: Any) -> Any:
+def recompute_counts(
+    job: Job, pp: Column, vpp: Column, recompute: Column, recompute_layers: Column
+) -> Column:
     """0 stands for all layers; a smaller number counts those of each chunk."""
     chunk = -(-job.model.layers // (pp * vpp))
     return (recompute_layers == 0) | ((recompute == 2) & (recompute_layers < chunk))
 
 
-def fsdp_alone(job: Job, zero: Any, tp: Any, cp: Any) -> Any:
+def fsdp_alone(job: Job, zero: Column, tp: Column, cp: Column) -> Column:
     return (capability(job) >= BLACKWELL) | (zero < 2) | ((tp == 1) & (cp == 1))
 
 
-def one_form(job: Job, zero: Any, tp: Any, ep: Any, etp: Any) -> Any:
+def one_form(job: Job, zero: Column, tp: Column, ep: Column, etp: Column) -> Column:
     """Whether checkpoints have the form of all layouts of the job, where they are to go on under others."""
     if not job.train.elastic:
         return True
     whole = job.train.optimizer in WHOLE_OPTIMIZERS
-    return (zero == (0 if whole else 1)) & (not job.model.moe or experts_apart(job, tp, ep, etp))
+    apart = True if not job.model.moe else experts_apart(job, tp, ep, etp)
+    return (zero == (0 if whole else 1)) & apart
 
 
-def experts_apart(job: Job, tp: Any, ep: Any, etp: Any) -> Any:
+def experts_apart(job: Job, tp: Column, ep: Column, etp: Column) -> Mask | bool:
     """Whether experts have an optimizer of their own (core/tensor_parallel/layers.py:961 of 0.19.2)."""
     return (ep > 1) | ((etp != tp) & from_release(job, "0.19"))
 
@@ -132,7 +135,7 @@ def one_form_needs(job: Job, zero: int, tp: int, ep: int, etp: int) -> str:
     )
 
 
-def fp8_shapes(job: Job, tp: Any) -> Any:
+def fp8_shapes(job: Job, tp: Column) -> Column:
     multiple = SIDE_MULTIPLE.get(job.train.precision)
     if multiple is None:
         return True
