@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Protocol, TypeAlias
 
 from ..compiler.target import Effect
-from ..reading.facts import Setting, number_of, text_of
+from ..reading.facts import Setting, number_of, text_of, texts_of
 
 
 class Given(Protocol):
@@ -209,7 +209,30 @@ class Ignored:
         return Broken(self, f"{setting.name} is ignored", setting, help=cure)
 
 
-Constraint: TypeAlias = Need | Clash | OneOf | Multiple | AtMost | Ignored
+@dataclass(frozen=True)
+class Words:
+    """The words that an option takes, where the framework looks after its parser."""
+
+    option: str
+    words: tuple[str, ...]
+    source: str
+    since: str = ""
+    effect: Effect = Effect.STOPS
+
+    @property
+    def text(self) -> str:
+        return f"`{self.option}` takes {_either(self.words)}"
+
+    def broken(self, job: Given) -> Broken | None:
+        setting = job.option(self.option)
+        odd = next((text for text in texts_of(setting) if text not in self.words), None)
+        if setting is None or odd is None:
+            return None
+        cure = f"{self.option} in {{{', '.join(self.words)}}}"
+        return Broken(self, f"{self.option} has no value `{odd}`", setting, help=cure)
+
+
+Constraint: TypeAlias = Need | Clash | OneOf | Multiple | AtMost | Ignored | Words
 #: Code of what rows complain of -> the rows.
 Constraints: TypeAlias = Mapping[str, tuple[Constraint, ...]]
 

@@ -22,7 +22,6 @@ from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.dsl.job import Job
 
 from . import codes
-from .own_files import refused
 from .ranking import ranked
 
 if TYPE_CHECKING:
@@ -262,8 +261,6 @@ def emit(planned: Planned) -> tuple[Planned, Emitted]:
 def _files(plan: Plan) -> dict[str, str]:
     backend = BACKENDS[plan.target]
     files = backend.emit(plan)
-    if errors := refused(plan, files):
-        raise JobError(errors)
     if plan.job.launch is not None:
         files |= LAUNCHERS[plan.job.launch.kind].emit(plan, backend.entry, files)
     return files

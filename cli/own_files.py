@@ -1,29 +1,12 @@
-"""Lint of files that parc is about to write: settings that each are legal in `extra` may be wrong together,
-or beside what the layout makes parc write; and parc itself may err."""
+"""What lint says of files that parc is about to write: parc itself may err."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from parc.compiler.plan import Plan
 from parc.dsl.diagnostics import Diagnostic, Note
 
 from . import codes
-
-
-def refused(plan: Plan, files: Mapping[str, str]) -> list[Diagnostic]:
-    """The errors in a target's files, each as a complaint about its `extra`; none for a job without one."""
-    if not getattr(plan.options, "extra", None):
-        return []
-    span = plan.job.span("target", plan.target, "extra")
-    message = f"with this `extra` {plan.target} would not start"
-    return [
-        Diagnostic(
-            codes.OWN_FILES, f"{message}: {each.message}", span, notes=_notes(each), help=each.help
-        )
-        for each in _said(files)
-        if each.severity == "error"
-    ]
 
 
 def doubtful(files: Mapping[str, str]) -> list[Diagnostic]:

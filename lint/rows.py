@@ -7,6 +7,7 @@ from ..backends.constraints import Broken, Constraint, Need, broken
 from ..compiler.target import Effect
 from ..dsl.diagnostics import Severity
 from .facts.launched_job import LaunchedJob
+from .facts.release import Release
 from .finding import Complaint, Related
 
 #: The first release that needs without `since` speak of: options of before are other programs'.
@@ -20,13 +21,14 @@ _SEVERITY: Mapping[Effect, Severity] = {
 
 
 def complaints(
+    framework: str,
     code: str,
     launch: LaunchedJob,
     wanted: Callable[[Broken], bool] = lambda fault: True,
 ) -> Iterator[Complaint]:
-    """What a launch breaks of the rows of a code of Megatron-LM, in each release that it may be for."""
-    rows = BACKENDS["megatron"].constraints[code]
-    for fault in broken(rows, launch.config, lambda row: _holds(row, launch)):
+    """What a launch breaks of a framework's rows of a code, in a release that it may be for."""
+    rows, release = BACKENDS[framework].constraints[code], launch.release(framework)
+    for fault in broken(rows, launch.config, lambda row: _holds(row, release)):
         if wanted(fault):
             related = tuple(Related(other.name, other) for other in fault.others)
             yield Complaint(
@@ -40,7 +42,7 @@ def complaints(
             )
 
 
-def _holds(row: Constraint, launch: LaunchedJob) -> bool:
+def _holds(row: Constraint, release: Release) -> bool:
     """Whether a release that the job may be for has the row."""
     first = row.since or (OLDEST if isinstance(row, Need) else "")
-    return not first or not launch.release("megatron").before(first)
+    return not first or not release.before(first)

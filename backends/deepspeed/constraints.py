@@ -1,5 +1,7 @@
 """What DeepSpeed 0.19.8 refuses or leaves without meaning: one predicate per rule, with file and line."""
 
+from __future__ import annotations
+
 from ...compiler.algebra import Column
 from ...compiler.plan import OFFLOAD
 from ...compiler.rules.divisibility import heads_over_tp, widths_over_tp

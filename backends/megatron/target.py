@@ -39,6 +39,7 @@ from . import (
     releases,
     stack,
 )
+from .constraints import arguments
 from .constraints.layouts import PREDICATES, WHOLE_OPTIMIZERS
 from .models import RANKING
 from .options import Options, options_of
@@ -190,6 +191,7 @@ TARGET = Target(
     settings=settings,
     codes={
         **extra.CODES,
+        **arguments.CODES,
         **environment.CODES,
         **observation.CODES,
         **data.CODES,

@@ -1,5 +1,7 @@
 """What torchtitan enforces between degrees, and what breaks later because it does not check it."""
 
+from __future__ import annotations
+
 from ...compiler.algebra import Column
 from ...compiler.rules.divisibility import (
     expert_width_over_etp,

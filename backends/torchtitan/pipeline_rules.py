@@ -1,5 +1,7 @@
 """What torchtitan enforces of stages, of the order of their passes, and of parts of sequences."""
 
+from __future__ import annotations
+
 from ...compiler.algebra import Column, Mask
 from ...compiler.pipeline.schedule import DIVIDED, DUAL, GPIPE, ZBV
 from ...compiler.plan import PASSES

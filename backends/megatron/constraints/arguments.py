@@ -1,7 +1,8 @@
 """What Megatron-LM demands of its options: a row a rule, with the line of it that says so."""
 
-from ....compiler.target import Effect
-from ...constraints import Above, AtMost, Clash, Constraints, Ignored, Multiple, Need, OneOf
+from ....compiler.target import Codes, Effect
+from ...constraints import Above, AtMost, Clash, Constraints, Ignored, Multiple, Need, OneOf, Words
+from ..option_rows import ROWS
 
 _SHARDED = ("--use-distributed-optimizer", "--use-megatron-fsdp", "--use-torch-fsdp2")
 _FP8 = ("--fp8-format", "--fp8-hybrid", "--fp8-e4m3", "--fp8")
@@ -287,6 +288,20 @@ IGNORED = (
     Ignored("--external-cuda-graph", "0.17", "--cuda-graph-impl transformer_engine"),
 )
 
+#: What its configuration looks at, and its parser takes as any text.
+WORDS = tuple(
+    Words(row.name, row.checked, "arguments.py, transformer_config.py")
+    for row in ROWS.rows
+    if row.checked
+)
+
+#: Codes of rows about options that `extra` may say.
+CODES: Codes = {
+    "PAR303": ("option-needs", "an option without another one that it needs"),
+    "PAR312": ("options-exclude", "two options that exclude each other"),
+    "PAR331": ("interval-multiple", "an interval that is no multiple of another"),
+}
+
 CONSTRAINTS: Constraints = {
     "PAR132": (
         AtMost("--seq-length", "--max-position-embeddings", "arguments.py:1354", raised=True),
@@ -297,4 +312,5 @@ CONSTRAINTS: Constraints = {
     "PAR316": (AtMost("--min-lr", "--lr", "arguments.py:1360"),),
     "PAR317": (AtMost("--moe-router-topk", "--num-experts", "moe_utils.py, topk_routing"),),
     "PAR331": MULTIPLES,
+    "PAR373": WORDS,
 }

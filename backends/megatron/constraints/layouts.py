@@ -1,5 +1,7 @@
 """What Megatron-LM refuses: one predicate per rule of its arguments, models and schedules."""
 
+from __future__ import annotations
+
 from ....compiler.algebra import Column, Mask
 from ....compiler.rules.divisibility import (
     expert_width_over_etp,

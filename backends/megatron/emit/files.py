@@ -1,6 +1,7 @@
 """`Plan` -> `megatron/pretrain.sh`: a script that starts one node's share of the job."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from ....compiler.plan import Layout, Plan
 from ....compiler.rules.validity import problems
@@ -16,6 +17,7 @@ from ...rank_logs import rank_logs
 from ...render import nodes_text, provenance, render
 from ...rendezvous import rendezvous
 from ...run_folder import FILE, Checkpoints, run_json, run_values
+from ..constraints import written
 from ..constraints.layouts import sequence_parallel
 from ..extra import given
 from ..options import options_of
@@ -74,8 +76,10 @@ def emit(plan: Plan) -> dict[str, str]:
         raise JobError(found)
     if found := list(environment.problems(plan.job, variables(plan))):
         raise JobError(found)
-    if flags := [written for _, written in given(plan.options)]:
-        groups["EXTRA"] = flags
+    if keys := {item.name: key for key, item in given(plan.options)}:
+        groups["EXTRA"] = [item for _, item in given(plan.options)]
+        if found := list(written.problems(plan.job, chain(*groups.values()), keys)):
+            raise JobError(found)
     script = render("megatron/pretrain.sh.j2", _values(plan, groups))
     run = {f"megatron/{FILE}": run_json(plan)}
     return {ENTRY: script, **run, **converter(plan), **health(plan)}
@@ -165,6 +169,6 @@ def _variables(plan: Plan) -> Iterator[Bash]:
 def _extra_problems(plan: Plan, taken: set[str]) -> list[Diagnostic]:
     return [
         extra.decided(plan.job, "megatron", key)
-        for key, written in given(plan.options)
-        if written.name in taken
+        for key, item in given(plan.options)
+        if item.name in taken
     ]

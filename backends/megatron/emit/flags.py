@@ -1,8 +1,9 @@
 """Command-line options as rows of a bash array: text, and the reason that stands behind it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ....reading.facts import Unknown, Value
 from ...languages import bash
 from ...languages.bash import Bash
 
@@ -12,18 +13,21 @@ _WIDEST = 52
 
 @dataclass(frozen=True)
 class Flag:
-    """One option: its `name`, and `words` as they will stand in the script."""
+    """One option: its `name`, and `words` as they will stand in the script. `values` are those behind it, as
+    far as they are known before the script runs."""
 
     name: str
     words: tuple[Bash, ...]
     why: str = ""
+    values: tuple[Value | Unknown, ...] = ()
 
 
 def flag(name: str, *values: object, why: str = "") -> Flag:
     """An option with literal values; argparse takes what begins with a dash only behind a `=`."""
-    if len(values) == 1 and str(values[0]).startswith("-"):
-        return _joined(name, bash.word(values[0]), why)
-    return Flag(name, (bash.word(name), *map(bash.word, values)), why)
+    texts = tuple(map(str, values))
+    if len(values) == 1 and texts[0].startswith("-"):
+        return replace(_joined(name, bash.word(values[0]), why), values=texts)
+    return Flag(name, (bash.word(name), *map(bash.word, values)), why, texts)
 
 
 def paths(name: str, *values: str, why: str = "") -> Flag:
@@ -31,7 +35,8 @@ def paths(name: str, *values: str, why: str = "") -> Flag:
     several have `./` before a dash."""
     if len(values) == 1:
         return _joined(name, bash.path(values[0]), why)
-    return Flag(name, (bash.word(name), *(bash.path(bash.operand(value)) for value in values)), why)
+    words = (bash.word(name), *(bash.path(bash.operand(value)) for value in values))
+    return Flag(name, words, why, values)
 
 
 def variable(name: str, key: str) -> Flag:
@@ -40,7 +45,7 @@ def variable(name: str, key: str) -> Flag:
 
 
 def _joined(name: str, value: Bash, why: str = "") -> Flag:
-    return Flag(name, (bash.option(name, value),), why)
+    return Flag(name, (bash.option(name, value),), why, (Unknown("the script decides it"),))
 
 
 def switches(*names: str) -> list[Flag]:

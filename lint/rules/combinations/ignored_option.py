@@ -32,5 +32,5 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """Which release runs is not in the script: only a named one makes this a warning."""
     version = launch.versions.get("megatron")
     if launch.megatron and version is not None:
-        for complaint in complaints(CODE, launch):
+        for complaint in complaints("megatron", CODE, launch):
             yield replace(complaint, message=f"{complaint.message} by Megatron-LM {version}")

@@ -40,7 +40,7 @@ _STEPS = 500
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     yield from _best_checkpoint(launch)
     if launch.megatron:
-        yield from complaints(CODE, launch)
+        yield from complaints("megatron", CODE, launch)
 
 
 def _best_checkpoint(launch: LaunchedJob) -> Iterator[Complaint]:

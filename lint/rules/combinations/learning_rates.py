@@ -24,4 +24,4 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1360"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.framework == "megatron":
-        yield from complaints(CODE, launch)
+        yield from complaints("megatron", CODE, launch)

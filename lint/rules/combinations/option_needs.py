@@ -37,7 +37,9 @@ _SIZE = "--num-experts"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.megatron and not lacks_values(launch):
-        yield from complaints(CODE, launch, lambda fault: launch.may_train or not _sized(fault))
+        yield from complaints(
+            "megatron", CODE, launch, lambda fault: launch.may_train or not _sized(fault)
+        )
 
 
 def _sized(fault: Broken) -> bool:

@@ -27,4 +27,4 @@ SOURCE = (
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.megatron:
-        yield from complaints(CODE, launch)
+        yield from complaints("megatron", CODE, launch)

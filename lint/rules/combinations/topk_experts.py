@@ -26,4 +26,4 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/transformer/moe/moe_utils.py
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.framework == "megatron":
-        yield from complaints(CODE, launch)
+        yield from complaints("megatron", CODE, launch)
