@@ -48,6 +48,7 @@ class Need:
     """`option` (with this value) needs one of `needs`: "--name" or "--name value".
 
     `since` is the release that began to insist; without it the rule is older than all that lint knows.
+    `where` is an option without which nothing is looked at.
     """
 
     option: str
@@ -57,10 +58,13 @@ class Need:
     why: str = ""
     since: str = ""
     effect: Effect = Effect.STOPS
+    where: str = ""
 
     @property
     def text(self) -> str:
-        return f"`{self._given}` needs {_either(self.needs)}" + (f": {self.why}" * bool(self.why))
+        beside = f", beside `{self.where}`" if self.where else ""
+        why = f": {self.why}" if self.why else ""
+        return f"`{self._given}` needs {_either(self.needs)}{beside}{why}"
 
     @property
     def _given(self) -> str:
@@ -69,7 +73,9 @@ class Need:
 
     def broken(self, job: Given) -> Broken | None:
         setting = job.option(self.option)
-        if setting is None or not self._meant(setting) or any(_has(job, n) for n in self.needs):
+        if setting is None or not self._meant(setting) or not _there(job, self.where):
+            return None
+        if any(_has(job, wanted) for wanted in self.needs):
             return None
         value = f" {self.value}" if isinstance(self.value, str) else ""
         why = f": {self.why}" if self.why else ""
@@ -98,6 +104,7 @@ class Clash:
     help: str | None = None
     since: str = ""
     effect: Effect = Effect.STOPS
+    where: str = ""
 
     @property
     def text(self) -> str:
@@ -105,7 +112,7 @@ class Clash:
 
     def broken(self, job: Given) -> Broken | None:
         one, other = _with_value(job, self.one), _with_value(job, self.other)
-        if one is None or other is None:
+        if one is None or other is None or not _there(job, self.where):
             return None
         message = f"{self.one} and {self.other} exclude each other"
         return Broken(self, message, one, (other,), self.help)
@@ -264,6 +271,10 @@ def _has(job: Given, wanted: str) -> bool:
     if setting is None:
         return job.may_be_given(name)
     return not value or text_of(setting) in (None, value)
+
+
+def _there(job: Given, where: str) -> bool:
+    return not where or job.option(where) is not None
 
 
 def _with_value(job: Given, wanted: str) -> Setting | None:

@@ -41,9 +41,17 @@ def complaints(tmp_path: Path, extra: str) -> list[Diagnostic]:
         ),
         ("delay_wgrad_compute = true", "PAR303", "needs --overlap-moe-expert-parallel-comm"),
         ("fine_grained_activation_offloading = true", "PAR303", "needs --offload-modules"),
-        ('offload_modules = "attn_proj"', "PAR303", "needs --offload-modules core_attn"),
+        (
+            'offload_modules = "attn_proj"; fine_grained_activation_offloading = true',
+            "PAR303",
+            "needs --offload-modules core_attn",
+        ),
         ('offload_modules = "attention"', "PAR373", "has no value `attention`"),
-        ('"cuda-graph-modules" = "moe"', "PAR303", "needs --num-experts"),
+        (
+            '"cuda-graph-modules" = "moe"; "cuda-graph-impl" = "local"',
+            "PAR303",
+            "needs --num-experts",
+        ),
         ('"main-params-dtype" = "fp16"', "PAR303", "needs --use-precision-aware-optimizer"),
         ("overlap_param_gather_with_optimizer_step = true", "PAR303", "needs --num-virtual-stages"),
         ("moe_router_padding_for_quantization = true", "PAR303", "needs --fp8-format"),
@@ -59,8 +67,13 @@ def test_options_that_are_wrong_together(tmp_path: Path, extra: str, code: str, 
     assert note.message.startswith("Megatron-LM, ")
 
 
-def test_an_option_that_is_right_is_written(tmp_path: Path) -> None:
-    assert complaints(tmp_path, "num_workers = 4") == []
+@pytest.mark.parametrize(
+    "extra",
+    ["num_workers = 4", '"cuda-graph-modules" = "moe"', 'offload_modules = "attn_proj"'],
+)
+def test_an_option_that_is_right_is_written(tmp_path: Path, extra: str) -> None:
+    """Megatron-LM looks at modules where something is captured or offloaded."""
+    assert complaints(tmp_path, extra) == []
 
 
 def test_a_slip_in_an_option_of_sbatch_is_a_warning(

@@ -37,7 +37,7 @@ NEEDS = (
     Need(
         "--moe-shared-expert-overlap",
         ("--moe-token-dispatcher-type alltoall", "--moe-token-dispatcher-type flex"),
-        "transformer_config.py:1824",
+        "transformer_config.py:1824", where="--moe-shared-expert-intermediate-size",
     ),
     Need("--delay-wgrad-compute", ("--overlap-moe-expert-parallel-comm",), "transformer_config.py:3075"),
     Need(
@@ -96,10 +96,13 @@ NEEDS = (
     ),
     Need(
         "--offload-modules", ("--offload-modules core_attn",), "transformer_config.py:2150", "attn_proj",
-        since="0.16",
+        since="0.16", where="--fine-grained-activation-offloading",
     ),
     *(
-        Need("--cuda-graph-modules", ("--num-experts",), "transformer_config.py:2829", part, since="0.18")
+        Need(
+            "--cuda-graph-modules", ("--num-experts",), "transformer_config.py:2829", part,
+            since="0.18", where="--cuda-graph-impl",
+        )
         for part in ("moe", "moe_router")
     ),
     Need(
@@ -179,7 +182,7 @@ NEEDS = (
 )  # fmt: skip
 
 EXCLUDES = (
-    Clash("--group-query-attention", "--multi-latent-attention", "arguments.py:1974"),
+    Clash("--group-query-attention", "--multi-latent-attention", "arguments.py:1974", since="0.16"),
     Clash("--step-batch-size-schedule", "--global-batch-size", "arguments.py:699"),
     Clash("--train-iters", "--train-samples", "arguments.py:1279"),
     Clash("--train-iters", "--lr-decay-samples", "arguments.py:1282", "--lr-decay-iters"),
@@ -251,7 +254,7 @@ EXCLUDES = (
     Clash("--overlap-param-gather", "--save-params-interval", "arguments.py:1368", since="0.16"),
     Clash(
         "--data-parallel-sharding-strategy optim_grads_params",
-        "--check-weight-hash-across-dp-replicas-interval", "arguments.py:1163",
+        "--check-weight-hash-across-dp-replicas-interval", "arguments.py:1163", where="--use-megatron-fsdp",
     ),
     Clash("--mock-data", "--fim-data", "arguments.py:1692", since="0.16"),
     Clash("--hybrid-context-parallel", "--pipeline-model-parallel-size > 1", "arguments.py:1445"),
