@@ -60,17 +60,6 @@ class Need:
     effect: Effect = Effect.STOPS
     where: str = ""
 
-    @property
-    def text(self) -> str:
-        beside = f", beside `{self.where}`" if self.where else ""
-        why = f": {self.why}" if self.why else ""
-        return f"`{self._given}` needs {_either(self.needs)}{beside}{why}"
-
-    @property
-    def _given(self) -> str:
-        value = self.value.value if isinstance(self.value, Above) else self.value
-        return f"{self.option} {value}" if value else self.option
-
     def broken(self, job: Given) -> Broken | None:
         setting = job.option(self.option)
         if setting is None or not self._meant(setting) or not _there(job, self.where):
@@ -106,10 +95,6 @@ class Clash:
     effect: Effect = Effect.STOPS
     where: str = ""
 
-    @property
-    def text(self) -> str:
-        return f"`{self.one}` and `{self.other}` exclude each other"
-
     def broken(self, job: Given) -> Broken | None:
         one, other = _with_value(job, self.one), _with_value(job, self.other)
         if one is None or other is None or not _there(job, self.where):
@@ -128,10 +113,6 @@ class OneOf:
     since: str = ""
     effect: Effect = Effect.STOPS
 
-    @property
-    def text(self) -> str:
-        return f"{_either(self.options)}: each is a {self.what}"
-
     def broken(self, job: Given) -> Broken | None:
         first, second, *_ = *filter(None, map(job.option, self.options)), None, None
         if first is None or second is None:
@@ -149,10 +130,6 @@ class Multiple:
     source: str
     since: str = ""
     effect: Effect = Effect.STOPS
-
-    @property
-    def text(self) -> str:
-        return f"`{self.option}` is a multiple of `{self.of}`"
 
     def broken(self, job: Given) -> Broken | None:
         setting, base = job.option(self.option), job.option(self.of)
@@ -177,10 +154,6 @@ class AtMost:
     since: str = ""
     effect: Effect = Effect.STOPS
 
-    @property
-    def text(self) -> str:
-        return f"`{self.option}` is at most `{self.limit}`"
-
     def broken(self, job: Given) -> Broken | None:
         setting, limit = job.option(self.option), job.option(self.limit)
         least, most = _float(setting), _float(limit)
@@ -204,10 +177,6 @@ class Ignored:
     source: str = ""
     effect: Effect = Effect.IGNORES
 
-    @property
-    def text(self) -> str:
-        return f"`{self.option}` is ignored" + (f": `{self.instead}`" if self.instead else "")
-
     def broken(self, job: Given) -> Broken | None:
         setting = job.option(self.option)
         if setting is None:
@@ -225,10 +194,6 @@ class Words:
     source: str
     since: str = ""
     effect: Effect = Effect.STOPS
-
-    @property
-    def text(self) -> str:
-        return f"`{self.option}` takes {_either(self.words)}"
 
     def broken(self, job: Given) -> Broken | None:
         setting = job.option(self.option)
@@ -252,17 +217,6 @@ def broken(
         fault = row.broken(job)
         if fault is not None and holds(row):
             yield fault
-
-
-def page_of(rows: Iterable[Constraint]) -> str:
-    """The rows as a table in Markdown: what is demanded since when, what happens else, and the source."""
-    lines = [f"| {row.text} | {row.since} | {row.effect.value} | {row.source} |" for row in rows]
-    head = ("| rule | since | otherwise the framework | source |", "| --- | --- | --- | --- |")
-    return "\n".join((*head, *lines))
-
-
-def _either(names: Iterable[str]) -> str:
-    return " or ".join(f"`{name}`" for name in names)
 
 
 def _has(job: Given, wanted: str) -> bool:
