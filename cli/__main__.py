@@ -42,7 +42,9 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         "3 a fault of parc",
     )
     root.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    subparsers = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    subparsers = root.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser
+    )
     for module in modules(command):
         summary = docstring(module).splitlines()[0]
         sub = subparsers.add_parser(module.NAME, help=summary, description=summary)

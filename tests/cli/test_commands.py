@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import parc
+from parc.commands import words
 from parc.dsl.diagnostics import JobError
 from tests.support.command_line import JOB, Parc, tree
 from tests.support.paths import ROOT
@@ -56,6 +57,12 @@ def test_exit_codes(run: Parc, arguments: list[str], code: int) -> None:
     assert ran.code == code, ran.err
     assert bool(ran.err) == (code != 0), "complaints go to stderr, and nothing else does"
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("name", words())
+def test_every_command_has_help(run: Parc, name: str) -> None:
+    ran = run(name, "--help")
+    assert ran.code == 0 and ran.out.startswith(f"usage: parc {name}") and not ran.err
 
 
 def test_every_wrong_job_is_complained_about_before_any_is_solved(run: Parc) -> None:
