@@ -27,6 +27,7 @@ OTHERS = {
     "cli/commands/serve.py": "the page that forwards a browser, in a temporary folder of mode 0700",
     "cli/commands/smoke.py": "a target's folder in one that was opened and found empty",
     "cli/fault.py": "the report of a fault, by mkstemp",
+    "cli/mcp/server.py": "texts of one call, in a temporary folder that their names cannot leave",
     "cli/printing/streams.py": "/dev/null",
     "cli/sweep/results.py": "through a number that `Folder` has opened, and a temporary file without a name",
     "smoke/guard.py": "removes a run's temporary folder, and locks of processes that it has ended",
