@@ -209,6 +209,11 @@ class KernelTraits:
     sum_bytes: Callable[[Job, int], float] | None = None
     """`sum_bytes(job, zero)`: bytes moved per parameter to add a micro-batch's gradient to the step's sum;
     None where the products of weight gradients accumulate (Megatron-LM since 2022)."""
+    first_sum_bytes: Callable[[Job], float] = lambda job: 0.0
+    """Bytes per parameter of these that the first micro-batch of a step does not move."""
+    permuted_bytes: Callable[[Job], tuple[float, float] | None] = lambda job: None
+    """Bytes per value of a token copy that permutation around the experts moves, forward and backward; None
+    for what its dispatch usually takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,6 +224,8 @@ class HostTraits:
     """Host work to launch one forward half-layer (attention or feed-forward), seconds."""
     expert_host_seconds: float = 0.0
     """Host work to launch the experts of one forward layer, router and dispatch included, seconds."""
+    layer_share: Callable[[Job, int], float] = lambda job, recompute: 1.0
+    """`layer_share(job, recompute)`: the host's work for a layer over these, by mode of recomputation."""
     gap_seconds: float = 0.0
     """GPU time between the kernels of one forward half-layer, whatever their size, seconds."""
     blocking: bool = False

@@ -1,6 +1,7 @@
 """torchtitan as the compiler sees it: the degrees it may choose, what it cannot run, what it costs."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ...compiler.model import parameters
 from ...compiler.rules.candidate_degrees import (
@@ -24,7 +25,7 @@ from ...dsl.job import Job
 from .. import cautions, environment, observation, stack_problems
 from ..extra import unpriced
 from ..host import HOST
-from . import data, extra, stack
+from . import data, eager, extra, stack
 from .constraints import PREDICATES
 from .models import family
 from .options import Options, options_of
@@ -66,7 +67,7 @@ def state(job: Job, zero: int) -> StateBytes:
     (trainer.py:874), which experts over ep have none of; the fused AdamW updates in place.
     """
     graphed = stack.graphed(job) and zero != 1 and (not job.model.moe or forced(job))
-    alone = job.cluster.gpus_per_node == 1 and max(job.cluster.nodes) == 1
+    alone = eager.alone(job)
     return StateBytes(
         weights=4.0,
         gradients=8.0 if zero == 0 and not alone else 4.0,
@@ -131,8 +132,11 @@ TRAITS = Traits(
         # nn.RMSNorm is one kernel; rope and silu are not unless compiled.
         fused=False,
         compiles=True,
+        sum_bytes=eager.sum_bytes,
+        first_sum_bytes=eager.first_sum_bytes,
+        permuted_bytes=eager.permuted_bytes,
     ),
-    host=HOST,
+    host=replace(HOST, layer_share=eager.host_share),
     # torch 2.13.0, distributed/pipelining/schedules.py:ScheduleInterleaved1F1B, microbatches_per_round.
     pipeline=PipelineTraits(few_microbatches=True),
 )

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from ...dsl.hardware import Cluster
+from ...dsl.hardware import Cluster, Gpu
 from ...dsl.schema import setting_types
 from ...dsl.standard import std_cluster, std_gpu
 from ..setting_text import SettingValue, setting_text
 from ..site_file import LEFT_TO_THE_JOB, canonical, signed, stem_of
-from .levels import Level
+from .in_training import BIASES
 from .measured import Measured
 
 #: Settings that are stated even where they are the library's: what the probe was asked for.
@@ -30,13 +30,13 @@ def blocks_text(found: Measured, output: str) -> str:
     """The text of the file; the same rows give the same text."""
     cluster_name, gpu_name = block_names(output)
     comment = "\n".join(f"# {line}" for line in summary(found))
-    gpu = _block("gpu", gpu_name, found.gpu_entry, found.cluster.gpu, found.levels, {})
+    gpu = _block("gpu", gpu_name, found.gpu_entry, found.cluster.gpu, found, {})
     extra, unmeasured = {"gpu": gpu_name}, dict[str, str]()
     if found.cluster_entry is None:
         nodes = found.probe.machine.nodes
         extra["nodes"] = str(nodes)
         unmeasured = {"network": NO_NETWORK} if nodes == 1 else {}
-    given = (found.cluster_entry, found.cluster, found.levels, extra, unmeasured)
+    given = (found.cluster_entry, found.cluster, found, extra, unmeasured)
     cluster = _block("cluster", cluster_name, *given)
     return signed("measure", canonical(output, f"{comment}\n\n{gpu}\n\n{cluster}\n"))
 
@@ -50,6 +50,10 @@ def summary(found: Measured) -> list[str]:
         f"{machine.ranks} x {machine.name} on {hosts}; PyTorch {machine.torch} {machine.cuda}".rstrip(),
         f"{len(rows) - failed} of {machine.cases} cases" + (f", {failed} failed" if failed else ""),
     ]
+    if kept := [name for name in found.levels if _as_the_library(name, found)]:
+        lines.append(
+            f"As the library has it, within what loops tell of training: {', '.join(kept)}"
+        )
     if found.untold:
         lines.append(f"Not told by any case, and left as they were: {', '.join(found.untold)}")
     if machine.nodes == 1:
@@ -57,6 +61,19 @@ def summary(found: Measured) -> list[str]:
     if len(found.paces) > 1:
         lines.append(f"Attention, time over the fastest kernel's: {_paces(found.paces)}")
     return lines
+
+
+def _as_the_library(name: str, found: Measured) -> bool:
+    """Whether a level that is biased leaves its number where the library has it."""
+    if name not in BIASES or found.gpu_entry is None:
+        return False
+    if name in Gpu.model_fields:
+        library: object = getattr(std_gpu(found.gpu_entry), name)
+    elif found.cluster_entry is not None:
+        library = getattr(std_cluster(found.cluster_entry), name)
+    else:
+        library = Cluster.model_fields[name].default
+    return bool(found.value(name) == library)
 
 
 def _paces(paces: Mapping[str, float]) -> str:
@@ -69,7 +86,7 @@ def _block(
     name: str,
     entry: str | None,
     value: BaseModel,
-    levels: Mapping[str, Level],
+    found: Measured,
     extra: Mapping[str, str],
     unmeasured: Mapping[str, str] = {},
 ) -> str:
@@ -79,8 +96,8 @@ def _block(
     settings = dict(extra) | {
         key: setting_text(types[key], changed[key]) for key in types if key in changed
     }
-    width = max(map(len, settings))
-    notes = {key: _note(levels.get(key)) for key in settings} | dict(unmeasured)
+    width = max(map(len, settings), default=0)
+    notes = {key: _note(key, found) for key in settings} | dict(unmeasured)
     lines = [f"  {key:<{width}} = {text}{notes[key]}" for key, text in settings.items()]
     origin = f" from std.{entry}" if entry else ""
     return "\n".join([f"{kind} {name}{origin} {{", *lines, "}"])
@@ -98,9 +115,11 @@ def _changed(kind: str, entry: str | None, value: BaseModel) -> dict[str, Settin
     }
 
 
-def _note(level: Level | None) -> str:
-    """The spread over shapes: how far single cases are from the number."""
+def _note(name: str, found: Measured) -> str:
+    """What the kernels reached alone, and the spread over shapes: how far cases are from the number."""
+    level = found.levels.get(name)
     if level is None:
         return ""
     cases = "1 case" if level.rows == 1 else f"{level.rows} cases"
-    return f"  # measured: ± {100 * level.spread:.0f} % over {cases}"
+    alone = f"{level.value:.3g} alone, " if name in BIASES else ""
+    return f"  # measured: {alone}± {100 * level.spread:.0f} % over {cases}"

@@ -8,6 +8,7 @@ NOT_TOLD = "PAR784"
 SLOW_RANK = "PAR785"
 SLOW_LINK = "PAR786"
 ABOVE_PEAK = "PAR787"
+CONTRADICTORY = "PAR788"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -18,5 +19,6 @@ CODES: dict[str, tuple[str, str]] = {
     NOT_TOLD: ("probe-tells-nothing", "no case of the probe tells of any number of the cluster"),
     SLOW_RANK: ("slow-rank", "a GPU takes longer than its peers"),
     SLOW_LINK: ("slow-link", "ranks exchange slower than their peers"),
+    CONTRADICTORY: ("probe-rows-contradict", "one case of the probe took two very different times"),
     ABOVE_PEAK: ("above-peak", "more was measured than the published peak"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,18 @@ from ...dsl.diagnostics import Diagnostic, JobError
 from ...dsl.hardware import Cluster
 from .codes import ABOVE_PEAK, NOT_TOLD
 from .hardware import base_of
-from .levels import IN_TRAINING, NUMBERS, SHARES, Level, attention_paces, levels, with_value
+from .in_training import believed
+from .levels import (
+    NUMBERS,
+    SHARES,
+    Level,
+    attention_paces,
+    levels,
+    value_of,
+    with_value,
+)
 from .outliers import outliers
+from .prices import OPERATION
 from .rows import Probe
 
 #: Significant digits of a number that is written.
@@ -27,9 +38,9 @@ PEAKS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Measured:
-    """`levels` by name with shares of at most 1; `cluster` holds them, on top of the library's `gpu_entry`
-    and `cluster_entry`, None where it has none. `paces` is the time of each kernel of attention over the
-    price of the fastest."""
+    """`levels` by name as kernels reach them alone, shares of at most 1; `cluster` holds what is believed of
+    them in training, on top of the library's `gpu_entry` and `cluster_entry`, None where it has none. `paces`
+    is the time of each kernel of attention over the price of the fastest."""
 
     probe: Probe
     cluster: Cluster
@@ -45,22 +56,27 @@ class Measured:
         """Numbers that the rows do not tell."""
         return [number.name for number in NUMBERS if number.name not in self.levels]
 
+    def value(self, name: str) -> float:
+        """A number as it is written."""
+        return value_of(self.cluster, self.levels[name].number)
+
 
 def measured(probe: Probe) -> Measured:
     """Raises JobError where no row tells of anything."""
     base, gpu_entry, cluster_entry = base_of(probe)
     # Attention is priced by the rate of bf16 or fp16, which only rows tell of a GPU that std lacks.
     priced = base.gpu.bf16 or base.gpu.fp16
-    found = levels(probe.finished, base) if priced else {}
-    if not found:
+    alone = levels(probe.finished, base) if priced else {}
+    if not alone:
         message = f"none of the probe's {len(probe.rows)} rows tells of the cluster"
         help = _first_failure(probe) or "start the probe again: it goes on where it ended"
         raise JobError([Diagnostic(NOT_TOLD, message, help=help)])
-    if level := found.get("matmul_efficiency"):
-        found["matmul_efficiency"] = replace(level, value=IN_TRAINING * level.value)
-    cluster, kept, raised = _within_peaks(base, found)
-    warnings = [*_above_peaks(raised, found, gpu_entry), *outliers(probe)]
-    paces = attention_paces(probe.finished, cluster)
+    cluster, kept, raised = _within_peaks(base, alone, known=gpu_entry is not None)
+    warnings = [*_above_peaks(raised, alone, gpu_entry), *outliers(probe)]
+    looped = base
+    for level in alone.values():
+        looped = with_value(looped, level.number, level.value)
+    paces = attention_paces(probe.finished, looped)
     entries = (gpu_entry, cluster_entry)
     return Measured(probe, cluster, *entries, kept, raised, paces, tuple(warnings))
 
@@ -70,22 +86,41 @@ def _first_failure(probe: Probe) -> str | None:
 
 
 def _within_peaks(
-    cluster: Cluster, found: Mapping[str, Level]
+    cluster: Cluster, alone: Mapping[str, Level], known: bool
 ) -> tuple[Cluster, dict[str, Level], tuple[str, ...]]:
-    """The cluster with the numbers, shares above 1 as a higher peak; those numbers, and the peaks raised."""
-    kept, raised = dict(found), list[str]()
-    for name, level in found.items():
-        factor = max(1.0, level.value) if level.number.bounds is SHARES else 1.0
-        kept[name] = replace(kept[name], value=_rounded(kept[name].value / factor))
+    """The cluster with what is believed of the levels, shares above 1 as a higher peak; those levels, and the
+    peaks raised. `known`: the GPU is the library's, whose numbers hold where runs of training tell of them.
+    """
+    before, kept, raised = cluster, dict(alone), list[str]()
+    trained = known and cluster.gpu.measured
+    for name, level in alone.items():
+        above = level.number.bounds is SHARES and level.value > math.exp(level.spread)
+        factor = level.value if above else 1.0
+        kept[name] = replace(kept[name], value=kept[name].value / factor)
         if factor > 1.0 and name in PEAKS:
             cluster = _raised(cluster, name, factor)
             raised += PEAKS[name]
             if name == "matmul_efficiency" and (attention := kept.get("attention_efficiency")):
-                share = attention.value / factor
-                kept["attention_efficiency"] = replace(attention, value=share)
-    for level in kept.values():
-        cluster = with_value(cluster, level.number, level.value)
+                kept["attention_efficiency"] = replace(attention, value=attention.value / factor)
+    for name, level in [*kept.items()]:
+        if level.number.bounds is SHARES:
+            kept[name] = level = replace(level, value=min(level.value, 1.0))
+        peaks = PEAKS.get(name, ())
+        like = value_of(before, level.number) if trained and not {*peaks} & {*raised} else None
+        value = min(believed(level, like), 1.0 if level.number.bounds is SHARES else math.inf)
+        cluster = with_value(cluster, level.number, _rounded(value))
+    if host := kept.get("host_time"):
+        cluster = _started(cluster, OPERATION * host.value)
     return cluster, kept, tuple(raised)
+
+
+def _started(cluster: Cluster, seconds: float) -> Cluster:
+    """The cluster where the GPU starts a kernel in no more than an operation takes from Python on: a loop of
+    small ones takes the longer of the two, which is the host's."""
+    launch = min(cluster.gpu.kernel_launch, _rounded(seconds))
+    return cluster.model_copy(
+        update={"gpu": cluster.gpu.model_copy(update={"kernel_launch": launch})}
+    )
 
 
 def _raised(cluster: Cluster, name: str, factor: float) -> Cluster:

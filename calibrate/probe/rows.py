@@ -6,19 +6,23 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...dsl.diagnostics import Diagnostic, JobError, Source, Span
 from ...dsl.inputs.files import bytes_of, reason_of
-from .codes import NO_ROWS, ROWS_BROKEN, ROWS_MIXED
+from .codes import CONTRADICTORY, NO_ROWS, ROWS_BROKEN, ROWS_MIXED
 from .program.machine import FORMAT
 
 Positive = Annotated[int, Field(ge=1, le=2**62)]
 Seconds = Annotated[float, Field(gt=0, lt=1e6)]
 #: Bytes of a file of rows at most: 100,000 rows of 1,000 ranks have fewer.
 MOST_BYTES = 2**31
+#: Times of one case in two starts of the probe that are this many times apart contradict each other; batches
+#: of one start differ by up to 5 % on an H100.
+APART = 1.5
 
 
 class Line(BaseModel):
@@ -155,6 +159,7 @@ def read_probe(path: Path) -> Probe:
     source = Source(str(path), _text(path))
     machine: Machine | None = None
     rows: list[tuple[Row, Machine]] = []
+    timed: dict[str, tuple[float, Span]] = {}
     for line, span in _lines(source):
         read = _read(line, span)
         if isinstance(read, Machine):
@@ -163,6 +168,7 @@ def read_probe(path: Path) -> Probe:
         elif machine is None:
             raise _broken(span, "a row stands before the line of its machine")
         else:
+            _agree(timed, read, span)
             rows.append((read, machine))
     if machine is None:
         help = "the probe has not begun, or this is another file"
@@ -196,6 +202,19 @@ def _read(line: str, span: Span) -> Machine | Row:
         raise _broken(span, f"{place}: {first['msg']}".lstrip(": ")) from None
     except (ValueError, RecursionError):
         raise _broken(span, "this line is not JSON") from None
+
+
+def _agree(timed: dict[str, tuple[float, Span]], row: Row, span: Span) -> None:
+    """Notes a row's time by its case. Raises JobError where the case took a very different time before."""
+    if not row.times:
+        return
+    case = row.model_dump_json(exclude={"seconds", "spread", "failed"})
+    seconds = median(row.times)
+    before, earlier = timed.setdefault(case, (seconds, span))
+    if max(before, seconds) > APART * min(before, seconds):
+        message = f"a case took {before:.3g} s in line {earlier.line} and {seconds:.3g} s here"
+        help = "take the wrong line out, or both: the probe, started again, runs the case once more"
+        raise JobError([Diagnostic(CONTRADICTORY, message, span, help=help)])
 
 
 def _broken(span: Span, why: str) -> JobError:

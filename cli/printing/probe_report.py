@@ -15,14 +15,18 @@ from .words.commands import argument
 
 if TYPE_CHECKING:
     from parc.calibrate.probe.batch import Names
-    from parc.calibrate.probe.levels import Level
 
 
 def probe_text(found: Measured, output: Path, changed: bool) -> str:
     """The runs of the probe, each number with its spread, and how a job takes the file."""
-    rows = [("number", "measured", "cases")]
+    rows = [("number", "measured", "cases", "written")]
     rows += [
-        (name, f"{_shown(name, level)} ± {100 * level.spread:.0f} %", str(level.rows))
+        (
+            name,
+            f"{_shown(name, level.value)} ± {100 * level.spread:.0f} %",
+            str(level.rows),
+            _shown(name, found.value(name)),
+        )
         for name, level in found.levels.items()
     ]
     cluster, _ = block_names(output.name)
@@ -32,8 +36,8 @@ def probe_text(found: Measured, output: Path, changed: bool) -> str:
     return "\n".join([*summary(found), "", *columns(rows), "", end])
 
 
-def _shown(name: str, level: Level) -> str:
-    return setting(name, float(f"{level.value:.3g}"))
+def _shown(name: str, value: float) -> str:
+    return setting(name, float(f"{value:.3g}"))
 
 
 def probe_json(found: Measured, output: Path, changed: bool) -> JsonObject:
@@ -50,7 +54,13 @@ def probe_json(found: Measured, output: Path, changed: bool) -> JsonObject:
             {
                 "name": name,
                 "of": level.number.owner,
-                **rounded({"value": level.value, "spread": level.spread}),
+                **rounded(
+                    {
+                        "value": found.value(name),
+                        "alone": level.value,
+                        "spread": level.spread,
+                    }
+                ),
                 "cases": level.rows,
             }
             for name, level in found.levels.items()

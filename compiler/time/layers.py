@@ -312,9 +312,11 @@ def expert_products(
     return sum(grouped(case, kind, experts, rows, *shape) for shape in shapes)
 
 
-def permuted_bytes(case: Case, copies: Column) -> Column:
-    """Bytes that the permutation of `copies` tokens before and after the experts moves, either way."""
-    return PERMUTE_BYTES[case.traits.wire.dispatch] * copies * case.model.hidden
+def permuted_bytes(case: Case, copies: Column, backward: bool) -> Column:
+    """Bytes that the permutation of `copies` tokens before and after the experts moves, in one direction."""
+    usual = PERMUTE_BYTES[case.traits.wire.dispatch]
+    own = case.traits.kernels.permuted_bytes(case.job) or (usual, usual)
+    return own[backward] * copies * case.model.hidden
 
 
 def activated_bytes(case: Case, copies: Column) -> Column:
@@ -339,7 +341,7 @@ def moe_streams(
     copies = tokens * model.topk / tp
     around = ffn_streams(case, tp, tokens, model.shared_experts * model.expert_width)
     around = around + activated_bytes(case, copies)
-    moved = permuted_bytes(case, copies)
+    moved = permuted_bytes(case, copies, backward=passes == BACKWARD)
     padded = case.traits.kernels.padded_copies and case.traits.wire.dispatch == "copies"
     if padded and case.train.precision in CAST_BYTES:
         moved = moved + PADDING_BYTES * copies * model.hidden

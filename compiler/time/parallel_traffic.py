@@ -200,7 +200,7 @@ def regather_seconds(case: Case, zero: Column, size: Column, stride: Column) -> 
 
 def optimizer_seconds(case: Case, owned_share: Column, offload: Column) -> Column:
     """Seconds per parameter of the update of the share that a rank owns, on the GPU or the host."""
-    on_gpu = ADAM_BYTES / case.memory_rate
+    on_gpu = (ADAM_BYTES - case.traits.kernels.first_sum_bytes(case.job)) / case.memory_rate
     per_host_gpu = HOST_MEMORY_RATE / case.cluster.gpus_per_node
     on_host = ADAM_BYTES / per_host_gpu + 6.0 / case.gpu.pcie
     return owned_share * np.where(offload > 0, on_host, on_gpu)

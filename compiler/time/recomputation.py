@@ -31,12 +31,17 @@ def repeated_attention(
 @term("ns", of=("tp", "tokens", "recompute"))
 def repeated_dense(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
     """Nanoseconds that selective or fine recomputation repeats of the dense half: nothing, one of three
-    products, or all; fine with the collectives of tensor parallelism."""
+    products and all elementwise kernels, or all; fine with the collectives of tensor parallelism.
+    """
     share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[
         case.traits.memory.selective
     ]
     whole = layers.dense_ffn(case, tp, tokens)
-    selective = np.where(recompute == 1, NANO * share * whole, 0.0)
+    repeated = share * whole
+    if case.traits.memory.selective == "per_op":
+        streams = layers.ffn_streams(case, tp, tokens, case.model.ffn)
+        repeated = repeated + (1 - share) * kernels.streamed(case, streams)
+    selective = np.where(recompute == 1, NANO * repeated, 0.0)
     if "dense_ffn" not in case.traits.memory.discarded:
         return selective
     fine = NANO * (whole + traffic.tensor(case, tp, tokens))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..algebra import NANO, Algebra, Column, Term, Value, added, term, whole
+from ..algebra import NANO, Algebra, Column, Term, Value, added, by_stage, term, whole
 from ..case import Case
 from ..pipeline.rank_load import Load, all_ranks, kinds, one_stage, role_load
 from ..pipeline.schedule import bubble_of, bubble_slots, least_bubble_slots
@@ -220,6 +220,8 @@ def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
     )
     gaps = launch_time(x, load, _per_layer(gap, EXPERT_HALVES * gap))
     launched = launch_time(x, load, _per_layer(half, experts))
+    if any(host.layer_share(x.case.job, mode) != 1.0 for mode in range(4)):
+        launched = x.over(x.times(x.term(layer_percent), launched), 100)
     if host.graphed is not None:
         gaps, launched = (x.times(x.term(launches), time) for time in (gaps, launched))
     _add(parts, "host", gaps)
@@ -240,6 +242,13 @@ def launches(case: Case, pp: Column, ep: Column) -> Column:
     """1 where the host starts every kernel, 0 where forward and backward pass are one CUDA graph."""
     graphed = case.traits.host.graphed
     return np.where(False if graphed is None else graphed(pp, ep), 0, 1)
+
+
+@term("1", of=("recompute",))
+def layer_percent(case: Case, recompute: Column) -> Column:
+    """The host's work for a layer as a percentage of what a layer takes that repeats nothing."""
+    share = case.traits.host.layer_share
+    return by_stage(lambda mode: round(100 * share(case.job, mode)), recompute)
 
 
 def blocks(x: Algebra[Value], load: Load[Value]) -> list[tuple[str, Value]]:

@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.accuracy.rows.csv_rows import Row, Unusable
 from benchmarks.accuracy.setups import memory_traits
 from benchmarks.accuracy.setups.memory_traits import Traits
+from parc.backends.pytorch_kernels import COMPILED_LOSS
 from parc.compiler.model.parameters import dense_layer
 from parc.compiler.risk import SPREAD
 from parc.dsl.job import Job
@@ -32,7 +33,8 @@ class Stack:
     where the framework's own configuration sets one. `blocks` is true where selective
     recompute repeats whole blocks, `saves_ends` where a
     full recompute repeats neither a block's first nor its last product, `whole_experts` where tp does not
-    divide experts unless a row says so, `torch` where the kernels are PyTorch's. `memory_spread` is the scale
+    divide experts unless a row says so, `torch` where the kernels are PyTorch's, `compiled` what compiling
+    changes beside fused kernels. `memory_spread` is the scale
     of ln(measured / predicted bytes), from `fit_memory.py`.
     """
 
@@ -50,6 +52,7 @@ class Stack:
     whole_experts: bool = True
     torch: bool = True
     traits: Traits = ()
+    compiled: Traits = ()
     memory: Callable[[Row], Traits] = memory_traits.of_the_target
     memory_spread: float = SPREAD
 
@@ -160,6 +163,16 @@ STACKS = (
         since="2024-12",
         attention="sdpa",
         compiles=True,
+    ),
+    # As parc emits for it: 0.2.2's components/loss.py compiles the loss with the model.
+    Stack(
+        "torchtitan",
+        "torchtitan",
+        "torchtitan",
+        since="2026",
+        attention="sdpa",
+        compiles=True,
+        compiled=tuple(COMPILED_LOSS.items()),
     ),
     # torch_program.py: fp32 weights under autocast in eager PyTorch, as torchtitan on one GPU.
     Stack("pytorch", "torchtitan", "torchtitan", attention="sdpa"),

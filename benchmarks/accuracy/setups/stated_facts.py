@@ -9,7 +9,7 @@ from benchmarks.accuracy.rows.csv_rows import Row, Unusable
 from benchmarks.accuracy.setups.memory_traits import Traits
 from benchmarks.accuracy.setups.recipes import GRAPHED, recipe_of
 from benchmarks.accuracy.setups.stacks import ONE_LOSS, Stack, month_of
-from parc.backends.pytorch_kernels import EAGER_NORM_BYTES, EAGER_NORM_KEPT
+from parc.backends.pytorch_kernels import CUDNN_FIRST, EAGER_NORM_BYTES, EAGER_NORM_KEPT
 from parc.compiler.time.attention_kernels import PACE, ROWWISE, runs_on
 from parc.dsl.hardware import Gpu
 
@@ -102,8 +102,17 @@ def _known(column: str, word: str, words: Collection[str]) -> str:
 def traits_of(row: Row, stack: Stack, kernel: str, gpu: Gpu) -> Traits:
     """Traits of the target to replace: the framework's, its recipes', and what the row says; later ones
     count. Raises Unusable for a kernel that does not run on the GPU."""
-    stated = (*_attention(kernel, gpu), *_stated(row, stack))
-    return (*stack.traits, *recipe_of(row, stack), *stack.memory(row), *stated)
+    stated = (*_attention(_chosen(kernel, row, gpu), gpu), *_stated(row, stack))
+    fused = stack.compiled if compiled(row, stack) else ()
+    return (*stack.traits, *fused, *recipe_of(row, stack), *stack.memory(row), *stated)
+
+
+def _chosen(kernel: str, row: Row, gpu: Gpu) -> str:
+    """The kernel that PyTorch chooses where a run left it to `sdpa`: today's releases, which runs with a tag
+    and no date have, ask cuDNN first on some GPUs."""
+    if kernel == "sdpa" and not month_of(row.framework_version) and gpu.arch in CUDNN_FIRST:
+        return "cudnn"
+    return kernel
 
 
 def _attention(kernel: str, gpu: Gpu) -> Iterator[tuple[str, object]]:

@@ -15,7 +15,7 @@ import pytest
 import parc
 from parc.__main__ import main
 from parc.calibrate.probe.bundle import MODULES, bundled
-from parc.calibrate.probe.levels import IN_TRAINING
+from parc.calibrate.probe.in_training import BIASES
 from parc.calibrate.probe.outliers import group_members
 from parc.calibrate.probe.program.cases import cases, group_shapes, key
 from parc.calibrate.probe.program.machine import FORMAT
@@ -36,6 +36,10 @@ target megatron { data = synthetic }
 
 
 Measure = Callable[..., Ran]
+#: What is believed of the numbers in training: all are too far from the library's for chance.
+BELIEVED = {
+    name: value * (BIASES[name].ratio if name in BIASES else 1.0) for name, value in TRUE.items()
+}
 
 
 def test_known_numbers_come_back_and_a_job_takes_them(measure: Measure) -> None:
@@ -45,13 +49,12 @@ def test_known_numbers_come_back_and_a_job_takes_them(measure: Measure) -> None:
     Path("job.par").write_text(JOB)
     cluster = parc.load("job.par").cluster
     found = {name: getattr(cluster.gpu, name, None) or getattr(cluster, name) for name in TRUE}
-    expected = {**TRUE, "matmul_efficiency": IN_TRAINING * TRUE["matmul_efficiency"]}
-    assert found == pytest.approx(expected, rel=0.02)
+    assert found == pytest.approx(BELIEVED, rel=0.02)
     assert cluster.gpu.memory == std_gpu("h100_sxm").memory, "the rest is the library's"
     assert (cluster.node_memory, cluster.cpu_cores) == (2**41, 112)
     assert main(["plan", "job.par"]) == 0
     assert main(["fmt", "--check", "site.par"]) == 0, "formatting a folder does not edit it"
-    latency = next(line for line in ran.out.splitlines() if "nvlink_latency" in line)
+    latency = next(line for line in ran.out.splitlines() if "  nvlink_latency" in line)
     assert latency.split()[2] == "us", "numbers have their units"
 
 
@@ -78,7 +81,7 @@ def test_half_of_the_cases_tell_nearly_the_same(measure: Measure) -> None:
     write(Path("rows.jsonl"), [machine(cluster, 2), *all_rows[: len(all_rows) // 3]])
     ran = measure("--rows", "rows.jsonl", "--json")
     found = {each["name"]: each["value"] for each in ran.json["numbers"]}
-    expected = {**TRUE, "matmul_efficiency": IN_TRAINING * TRUE["matmul_efficiency"]}
+    expected = BELIEVED
     assert {name: found[name] for name in TRUE} == pytest.approx(expected, rel=0.05)
 
 
@@ -100,9 +103,9 @@ def test_a_gpu_that_the_library_lacks_is_written_whole(measure: Measure) -> None
     Path("job.par").write_text(JOB)
     gpu = parc.load("job.par").cluster.gpu
     assert gpu.bf16 and cluster.gpu.bf16
-    reached = IN_TRAINING * TRUE["matmul_efficiency"] * cluster.gpu.bf16
+    reached = BELIEVED["matmul_efficiency"] * cluster.gpu.bf16
     assert gpu.bf16 * gpu.matmul_efficiency == pytest.approx(reached, rel=0.05)
-    streamed = TRUE["memory_efficiency"] * cluster.gpu.memory_bandwidth
+    streamed = BELIEVED["memory_efficiency"] * cluster.gpu.memory_bandwidth
     assert gpu.memory_bandwidth * gpu.memory_efficiency == pytest.approx(streamed, rel=0.05)
     assert main(["plan", "job.par"]) == 0
 
@@ -135,7 +138,7 @@ def test_more_than_the_published_peak_is_written_as_a_higher_one(measure: Measur
     assert ran.code == 1 and "PAR787" in ran.err and "memory_efficiency" in ran.err
     Path("job.par").write_text(JOB)
     gpu = parc.load("job.par").cluster.gpu
-    assert gpu.memory_efficiency == 1
+    assert gpu.memory_efficiency == BIASES["memory_efficiency"].ratio
     assert gpu.memory_bandwidth == pytest.approx(1.25 * cluster.gpu.memory_bandwidth, rel=0.02)
 
 
@@ -224,6 +227,21 @@ def test_rows_of_another_machine_or_release_are_refused(measure: Measure) -> Non
     assert ran.code == 2 and "PAR782" in ran.err and "8 x NVIDIA H100" in ran.err
     write(Path("rows.jsonl"), [{**one, "format": FORMAT + 1}])
     assert "PAR782" in measure("--rows", "rows.jsonl").err
+
+
+def test_rows_that_contradict_each_other_are_named_and_nothing_is_written(measure: Measure) -> None:
+    """Two starts of the probe may time a case twice, but not at twice the time."""
+    cluster = dgx(**TRUE)
+    timed = rows(cluster, 1)
+    again = {**timed[2], "seconds": [1.1 * each for each in timed[2]["seconds"] if each]}
+    write(Path("rows.jsonl"), [machine(cluster, 1), *timed, again])
+    assert measure("--rows", "rows.jsonl").code == 0
+    before = Path("site.par").read_text()
+    doubled = {**again, "seconds": [2 * each for each in again["seconds"]]}
+    write(Path("rows.jsonl"), [machine(cluster, 1), *timed, doubled])
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 2 and "PAR788" in ran.err and "in line 4" in ran.err
+    assert Path("site.par").read_text() == before
 
 
 def test_rows_that_tell_nothing_write_nothing(measure: Measure) -> None:

@@ -35,7 +35,7 @@ def test_published_collectives_tell_the_library_s_link(gpu: str) -> None:
     rows = [row(each) for each in KERNELS if (each.kind, each.gpu) == ("collective", gpu)]
     cluster = cluster_of(gpu)
     found = levels(rows, cluster)["link_efficiency"]
-    assert found.rows > 20
+    assert found.rows > 12
     assert found.value == pytest.approx(cluster.gpu.link_efficiency, rel=0.08)
 
 
