@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import mean
 
 from parc.backends import BACKENDS
-from parc.calibrate.probe import measured, read_probe
+from parc.calibrate.probe.measured import measured
+from parc.calibrate.probe.rows import read_probe
 from parc.compiler.case import Case
 from parc.compiler.pricing.estimate import estimate_layout
 from parc.compiler.search.complete_layout import complete
