@@ -25,6 +25,7 @@ from ...finding import Complaint, Related, Skipped
 CODE = "PAR116"
 TITLE = "Ulysses does not divide the heads, key-value heads or sequence evenly"
 SEVERITY = "error"
+STOPS = "deepspeed"
 SOURCE = "deepspeedai/DeepSpeed#5177; arXiv 2309.14509, 3"
 
 
