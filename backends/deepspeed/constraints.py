@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...compiler.algebra import Column
 from ...compiler.plan import OFFLOAD
 from ...compiler.rules.divisibility import heads_over_tp, widths_over_tp
-from ...compiler.target import Predicate
+from ...compiler.target import Effect, Predicate
 from ...dsl.arrays import at_least, choose
 from ...dsl.job import Job
 from . import releases
@@ -93,10 +93,12 @@ AUTOTP = (
         lambda job, tp: f"kv_heads {job.model.groups} is not a multiple of tp {tp}",
         "runtime/engine.py:1048: DeepSpeed warns that attention then does not scale; parc does not write it",
         stricter="the engine starts, deals heads out unevenly or not at all, and the fullest rank is slow",
+        effect=Effect.WORSE,
     ),
     widths_over_tp(
         "module_inject/tp_shard.py divides unevenly; parc prices even shards alone",
         stricter="the engine starts with uneven shards, which parc does not price",
+        effect=Effect.WORSE,
     ),
     Predicate(
         "PAR430",
@@ -109,6 +111,7 @@ AUTOTP = (
         ),
         "module_inject/layers.py replaces weights before ZeRO moves them; stricter than DeepSpeed, not tried",
         stricter="not tried together",
+        effect=Effect.ACCEPTS,
     ),
     Predicate(
         "PAR431",
@@ -119,6 +122,7 @@ AUTOTP = (
         lambda job, tp: f"tp {tp} (AutoTP) with tied embeddings: their logits stay divided over the ranks",
         "runtime/tensor_parallel/config.py:53, vocab_parallel_lm_head; stricter than DeepSpeed",
         stricter="the engine starts, and each rank's loss sees its part of the vocabulary alone",
+        effect=Effect.WORSE,
     ),
 )
 
@@ -158,6 +162,7 @@ PREDICATES = (
         ),
         "runtime/zero/config.py accepts the pair and the engine then ignores it",
         stricter='the engine starts and ignores the offload',
+        effect=Effect.IGNORES,
     ),
     Predicate(
         "PAR411",
@@ -171,6 +176,7 @@ PREDICATES = (
         ),
         "runtime/engine.py:2683, 2768: the whole data-parallel group; MiCS is gone (runtime/config.py:81)",
         stricter='one way to write what is divided: DeepSpeed has no other group',
+        effect=Effect.ACCEPTS,
     ),
     Predicate(
         "PAR412",
@@ -184,6 +190,7 @@ PREDICATES = (
         ),
         "utils/groups.py:918, _create_zero_param_parallel_group; runtime/zero/stage3.py:265 alone reads it",
         stricter='the engine starts and ignores it, or divides over groups of unequal size',
+        effect=Effect.IGNORES,
     ),
     Predicate(
         "PAR116",
@@ -256,6 +263,7 @@ PREDICATES = (
         ),
         "runtime/zero/stage_1_and_2.py:324 and 1864",
         stricter="the engine starts, and the stages that count for themselves were not tried",
+        effect=Effect.ACCEPTS,
     ),
     Predicate(
         "PAR433",

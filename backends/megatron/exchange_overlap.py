@@ -6,7 +6,7 @@ Its sources are read at megatron-core 0.19.0, and hold in 0.14.
 from collections.abc import Iterator
 from typing import Any
 
-from ...compiler.target import Predicate
+from ...compiler.target import Effect, Predicate
 from ...dsl.job import Job
 from ...dsl.model import Model
 from .options import options_of
@@ -74,5 +74,6 @@ PREDICATES = (
         ),
         "megatron-core 0.19.0 core/pipeline_parallel/combined_1f1b.py:31",
         stricter="Megatron-LM starts, with nothing to overlap; Megatron-FSDP's hooks have no price",
+        effect=Effect.IGNORES,
     ),
 )

@@ -3,7 +3,7 @@
 Its sources are read at megatron-core 0.19.2.
 """
 
-from ...compiler.target import Predicate
+from ...compiler.target import Effect, Predicate
 from ...dsl.job import Job
 from .options import options_of
 
@@ -36,5 +36,6 @@ PREDICATES = (
         ),
         "megatron-core 0.19.2 core/optimizer/optimizer_config.py:434",
         stricter="Megatron-FSDP starts with it, and parc prices no such run",
+        effect=Effect.ACCEPTS,
     ),
 )

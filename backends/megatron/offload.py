@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...compiler.model import parameters
-from ...compiler.target import Predicate
+from ...compiler.target import Effect, Predicate
 from ...dsl.expression import names
 from ...dsl.job import Job
 from .options import options_of
@@ -50,6 +50,7 @@ PREDICATES = (
         lambda job, zero, offload: f"offload needs the distributed optimizer, zero 1, not zero {zero}",
         "megatron-core 0.19.2 core/optimizer/optimizer_config.py:434",
         stricter="Megatron-FSDP starts with it, and parc prices no such run",
+        effect=Effect.ACCEPTS,
     ),
     Predicate(
         "PAR446",

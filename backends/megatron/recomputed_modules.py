@@ -8,7 +8,7 @@ before experts (core_v0.19.0 core/models/gpt/gpt_layer_specs.py).
 
 from collections.abc import Collection
 
-from ...compiler.target import Predicate
+from ...compiler.target import Effect, Predicate
 from ...compiler.traits import Discardable
 from ...compiler.variables import FINE
 from ...dsl.job import Job
@@ -113,5 +113,6 @@ PREDICATES = (
         ),
         "core_v0.15.3 megatron/core/transformer/multi_latent_attention.py:784",
         stricter="Megatron-LM starts, and computes other values than those that it discarded",
+        effect=Effect.WORSE,
     ),
 )

@@ -4,7 +4,7 @@ the options of Megatron-LM that make it true."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...compiler.target import Predicate
+from ...compiler.target import Effect, Predicate
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from ..host import GRAPHED
@@ -109,6 +109,7 @@ PREDICATES = (
         lambda job, zero: f"zero {zero} is Megatron-FSDP, which overlaps its traffic always",
         f"{CORE} core/distributed/fsdp/src/megatron_fsdp/megatron_fsdp.py:330",
         stricter="Megatron-FSDP starts, and overlaps all the same",
+        effect=Effect.IGNORES,
     ),
     Predicate(
         "PAR441",

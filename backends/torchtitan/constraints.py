@@ -9,7 +9,7 @@ from ...compiler.rules.divisibility import (
     heads_over_tp,
     widths_over_tp,
 )
-from ...compiler.target import Predicate
+from ...compiler.target import Effect, Predicate
 from ...dsl.arrays import at_least, choose
 from ...dsl.job import Job
 from .data import evaluates
@@ -187,6 +187,7 @@ SHARDING = (
         ),
         f"{PACKAGE} distributed/utils.py:253; replicas beside tp: models/llama3/infra/parallelize.py:151",
         stricter="the trainer is made, and warns that mixed precision is off",
+        effect=Effect.WORSE,
     ),
     Predicate(
         "PAR343",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...dsl.job import Job
 from ..algebra import Column, Mask
-from ..target import Predicate
+from ..target import Effect, Predicate
 
 
 def feed_forward_widths(job: Job) -> tuple[int, ...]:
@@ -28,7 +28,7 @@ def heads_over_tp(source: str, stricter: str = "") -> Predicate:
     )
 
 
-def widths_over_tp(source: str, stricter: str = "") -> Predicate:
+def widths_over_tp(source: str, stricter: str = "", effect: Effect = Effect.STOPS) -> Predicate:
     return Predicate(
         "PAR113",
         "ffn-tp",
@@ -38,6 +38,7 @@ def widths_over_tp(source: str, stricter: str = "") -> Predicate:
         _uneven_widths,
         source,
         stricter,
+        effect=effect,
     )
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from parc.backends import BACKENDS
 from parc.backends.launch_files import read_jobs
+from parc.compiler.target import Effect, Predicate
 from parc.lint.finding import Finding
 from parc.lint.judging import LintOptions, judge
 from parc.lint.record import records
@@ -134,3 +136,22 @@ def test_rules_say_what_stops_for_them() -> None:
     stops = {rule.code: rule.stops for rule in RULES if rule.stops}
     assert set(stops.values()) == {"own", "itself", "megatron", "deepspeed"}
     assert all(rule.severity in ("error", "warning") for rule in RULES if rule.stops)
+
+
+STARTED = [
+    predicate
+    for backend in BACKENDS.values()
+    for predicate in backend.target.predicates
+    if predicate.stricter.startswith(
+        ("the engine starts", "Megatron-LM starts", "Megatron-FSDP starts")
+    )
+]
+
+
+@pytest.mark.parametrize("predicate", STARTED, ids=[each.name for each in STARTED])
+def test_a_framework_that_starts_with_it_does_not_stop_for_it(predicate: Predicate) -> None:
+    """But where its first step or checkpoint fails."""
+    fails = any(
+        word in predicate.stricter for word in ("refuses it", "fails", "finds no gradients")
+    )
+    assert (predicate.effect is Effect.STOPS) == fails

@@ -10,7 +10,7 @@ from ....compiler.rules.divisibility import (
     heads_over_tp,
     widths_over_tp,
 )
-from ....compiler.target import Predicate
+from ....compiler.target import Effect, Predicate
 from ....dsl.arrays import choose
 from ....dsl.job import Job
 from ...capability import BLACKWELL, capability
@@ -187,6 +187,7 @@ EXPERTS = (
         lambda job, tp, etp: f"etp {etp} is neither 1 nor tp {tp}, the two that parc emits",
         "parc: an expert is whole on its GPU or divided like the dense layers",
         stricter="parc writes these two; Megatron-LM takes any that divides the GPUs",
+        effect=Effect.ACCEPTS,
     ),
     Predicate(
         "PAR466",
@@ -289,6 +290,7 @@ PIPELINE = (
         ),
         f"{CONFIG}:1920",
         stricter="Megatron-LM does not look: all layers of a chunk are written as 0",
+        effect=Effect.IGNORES,
     ),
 )
 
@@ -302,6 +304,7 @@ SHARDING = (
         lambda job, zero, dp_shard: f"zero 0 divides nothing, so dp_shard must be 1, not {dp_shard}",
         "parc: plain data parallelism is written as dp_replicate",
         stricter="one way to write plain data parallelism",
+        effect=Effect.ACCEPTS,
     ),
     Predicate(
         "PAR307",
@@ -314,6 +317,7 @@ SHARDING = (
         ),
         f"{STATE}:922 (num_distributed_optimizer_instances stays 1)",
         stricter="one way to write the distributed optimizer; its instances stay 1",
+        effect=Effect.ACCEPTS,
     ),
     Predicate(
         "PAR308",
@@ -327,6 +331,7 @@ SHARDING = (
         ),
         f"{COMMIT} megatron/core/distributed/fsdp/src/megatron_fsdp/megatron_fsdp.py:721",
         stricter="Megatron-LM starts, and reduces and gathers all weights for every micro-batch",
+        effect=Effect.WORSE,
     ),
     Predicate(
         "PAR310",
@@ -340,6 +345,7 @@ SHARDING = (
         ),
         f"{ARGUMENTS}:1459",
         stricter="Megatron-LM starts with a warning, and runs without the overlap that it was chosen for",
+        effect=Effect.WORSE,
     ),
     Predicate(
         "PAR318",
