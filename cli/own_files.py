@@ -1,4 +1,4 @@
-"""What lint says of files that parc is about to write: parc itself may err."""
+"""Findings of lint on files that parc is about to write: parc itself may err."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _changed(kind: str, entry: str | None, value: BaseModel) -> dict[str, Settin
 
 
 def _note(name: str, found: Measured) -> str:
-    """What the kernels reached alone, and the spread over shapes: how far cases are from the number."""
+    """The rate of kernels alone, and the spread over shapes: how far cases are from the number."""
     level = found.levels.get(name)
     if level is None:
         return ""

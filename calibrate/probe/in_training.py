@@ -1,4 +1,4 @@
-"""What a kernel reaches in a loop of its own -> what it is believed to reach in a step of training.
+"""Figures of kernels in loops of their own -> what they are believed to reach in a step of training.
 
 A probe's figure and the library's are two observations of one number. Of a GPU that runs of training tell of,
 the library's figure is what steps reach, and most machines are like it; what a loop reaches is another thing,

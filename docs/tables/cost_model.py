@@ -224,6 +224,10 @@ def _or_none(value: object) -> str:
     return "none" if value is None else "some"
 
 
+def _or_usual(value: tuple[float, float] | None) -> str:
+    return "the usual" if value is None else ", ".join(map(_plain, value))
+
+
 def _or_nothing(value: Callable[[int], float] | None) -> str:
     return "" if value is None else _stages(value)
 
@@ -275,6 +279,11 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gather_copy_bytes": ("bytes per weight to lay out a gather", _plain),
     "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
     "sum_bytes": ("bytes to add a gradient to the step's sum, at ZeRO 0, 1, 2, 3", _or_nothing),
+    "first_sum_bytes": ("bytes of these that the first micro-batch does not move", _plain),
+    "permuted_bytes": (
+        "bytes per value of a token copy to permute, forward and backward",
+        _or_usual,
+    ),
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
     "gather_bucket": ("parameters in one gathering of updated weights, where it differs", _or_same),
     "all_reduces": ("gradients reduced whole though divided, at ZeRO 0, 1, 2, 3", _stages),
@@ -331,6 +340,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gaps": ("share of what comes and goes that whole gradients leave in gaps", _plain),
     "host_seconds": ("host work per forward half-layer", _milliseconds),
     "expert_host_seconds": ("host work per forward layer's experts", _milliseconds),
+    "layer_share": ("the same over these, by mode of recomputation", _stages),
     "gap_seconds": ("GPU time between the kernels of a forward half-layer", _milliseconds),
     "blocking": ("every launch waits for its kernel", _plain),
     "graphed": ("passes that are one CUDA graph", _or_none),
@@ -345,6 +355,9 @@ OF_JOB: dict[str, Callable[[Any, Job], Any]] = {
     "bucket": lambda value, job: value(job, 64, 1),
     "output_logit_bytes": lambda value, job: float(value(2)),
     "sum_bytes": lambda value, job: value and (lambda zero: value(job, zero)),
+    "first_sum_bytes": lambda value, job: value(job),
+    "permuted_bytes": lambda value, job: value(job),
+    "layer_share": lambda value, job: lambda mode: value(job, mode),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -75,6 +76,10 @@ def test_known_gpus_and_stacks_are_those_of_the_table() -> None:
     ran = {name for name, gpu in gpus.items() if (gpu.arch, gpu.matmul_efficiency) in kinds}
     assert {name for name, gpu in gpus.items() if gpu.measured} == ran
     newest = {stack.framework: stack for stack in STACKS}
-    used = {id(each.stack) for each in setups}
+    # Of torchtitan the entry of 2026 compiles the loss, too: those of before are its runs otherwise.
+    used = [replace(each.stack, since="", compiled=()) for each in setups]
     measured = {name for name in BACKENDS if BACKENDS[name].target.measured}
-    assert measured == {name for name in BACKENDS if id(newest[FRAMEWORKS[name]]) in used}
+    today = {
+        name: replace(newest[title], since="", compiled=()) for name, title in FRAMEWORKS.items()
+    }
+    assert measured == {name for name in BACKENDS if today[name] in used}

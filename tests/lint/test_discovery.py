@@ -115,4 +115,4 @@ def test_standard_input(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> No
     found = findings(capsys, "-", "--stdin-filename", "ds.json", "--select", "PAR416")
     assert [each["path"] for each in found] == ["ds.json"]
     typed("a\0b")
-    assert lint("-") == 2 and "standard input is no launch file" in capsys.readouterr().err
+    assert lint("-") == 2 and "standard input is not a launch file" in capsys.readouterr().err

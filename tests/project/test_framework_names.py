@@ -19,8 +19,6 @@ EXCEPTIONS = {
     "lint/facts/vocabulary.py",
     # The program `deepspeed` starts the processes of a node.
     "lint/facts/commands.py",
-    # Constraints of Megatron-LM, which its rules ask.
-    "lint/rows.py",
     # `LaunchedJob.megatron`, which the rules about Megatron-LM ask.
     "lint/facts/launched_job.py",
 }

@@ -19,7 +19,7 @@ _FILE = "megatron/pretrain.sh"
 
 
 @dataclass(frozen=True)
-class Written:
+class FlagsToWrite:
     """Flags as a job's options: nothing of the command is unknown."""
 
     flags: Mapping[str, Flag]
@@ -35,7 +35,7 @@ class Written:
 def problems(job: Job, flags: Iterable[Flag], keys: Mapping[str, str]) -> Iterator[Diagnostic]:
     """What stops Megatron-LM in the job's release, at the key of `extra` that has a part in it. `keys`: an
     option that `extra` writes -> its key."""
-    options = Written({flag.name: flag for flag in flags})
+    options = FlagsToWrite({flag.name: flag for flag in flags})
     for code, rows in CONSTRAINTS.items():
         lasting = [row for row in rows if row.effect is Effect.STOPS and _holds(job, row.since)]
         for fault in broken(lasting, options):
