@@ -43,6 +43,7 @@ KIND_OF: Mapping[str, str] = {
     "autotuning.max_train_batch_size": "int",
     "checkpoint.parallel_write.pipeline_stage": "bool",
     "data_types.keep_in_fp32_modules": "list",
+    "hybrid_engine.max_out_tokens": "count",
     "zero_optimization.zenflow.auto_ratio": "share",
     "zero_optimization.offload_optimizer.cpuadam_cores_perc": "share",
     "zero_optimization.offload_optimizer.ratio": "share",
@@ -63,6 +64,7 @@ SECTIONS = frozenset({"curriculum_learning", "progressive_layer_drop", "timers"}
 #: How the values of each kind look, and in words.
 KINDS: Kinds = {
     **extra.KINDS,
+    "count": (r"\+?0*[1-9]\d*", "a whole number of at least 1"),
     "share": (r"0(\.\d+)?|1", "a share, at most 1"),
     "part": (r"0(\.\d+)?", "a share below 1"),
     "interval": (r"\d+|auto", 'a whole number, or "auto"'),
