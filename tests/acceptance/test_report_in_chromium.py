@@ -79,10 +79,18 @@ def test_a_chart_has_the_colours_of_the_grouping_that_is_chosen(
     assert "tp groups of 4 GPUs" in chart.locator("p.in-1").inner_text()
 
 
+def scrolled_to(shown: Any, place: Any) -> None:
+    """Hides the tip, with the next frame: scrolling does."""
+    place.scroll_into_view_if_needed()
+    shown.evaluate(
+        "() => new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))"
+    )
+
+
 def at(shown: Any, chart: str, x: float, y: float) -> str:
     """What a tip says at a share of a chart's sides."""
     place = shown.locator(f"[data-figure='{chart}']")
-    place.scroll_into_view_if_needed()
+    scrolled_to(shown, place)
     box = place.bounding_box()
     shown.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
     return str(shown.locator(".tip:visible").inner_text())
@@ -114,7 +122,7 @@ def test_a_timeline_zooms_and_pans(browser: Any, tmp_path: Path) -> None:
 
 
 def at_centre(shown: Any, place: str, y: float) -> str:
-    shown.locator(place).scroll_into_view_if_needed()
+    scrolled_to(shown, shown.locator(place))
     box = shown.locator(place).bounding_box()
     height = shown.locator(f"{place} .drawn").bounding_box()["height"]
     shown.mouse.move(box["x"] + box["width"] / 2, box["y"] + y * height)
