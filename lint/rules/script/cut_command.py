@@ -1,4 +1,4 @@
-"""A comment between the lines of one command, or a blank or a comment behind the backslash.
+"""A comment between the lines of one command, a blank or a comment behind the backslash, or no backslash.
 
 Why:
 The command ends there. The options below run as commands of their own ("--bf16: command not found"), and
@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
+from ....reading.bash.source import file_source
+from ....reading.bash.syntax_tree import parse
 from ...facts.launched_job import LaunchedJob, is_script
 from ...finding import Complaint, Edit, Place, Related
 
@@ -34,6 +36,8 @@ SOURCE = "bash(1), QUOTING and COMMENTS; seen in published scripts"
 _Cut = Callable[[str, list[str], int, list[int]], Complaint]
 #: What follows the backslash that was to continue the line.
 _BEHIND = re.compile(r"\\(?:[ \t]+(#.*)?$)")
+#: Ends of a line after which bash reads on, or that close what options do not belong to.
+_GOES_ON = ("\\", "|", "&", "{", "(", ")", ";", "}")
 #: What opens and closes texts and arrays, a comment, and an escape; single quotes hide all but their end.
 _MARK = re.compile(r"""\\.?|["']|=\(|\)|(?:(?<=\s)|^)#""")
 _QUOTE = re.compile("'")
@@ -43,17 +47,18 @@ _OPTION = re.compile(r"\s*--?[A-Za-z][\w-]*(?:[=\s\\]|$)")
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for path, text in launch.config.texts.items():
         if is_script(path, text):
-            yield from _cut(
-                path, [line.rstrip("\r") for line in text.split("\n")], _open_quotes(text)
-            )
+            yield from _cut(path, text)
 
 
-def _cut(path: str, lines: list[str], quotes: list[bool]) -> Iterator[Complaint]:
+def _cut(path: str, text: str) -> Iterator[Complaint]:
     """One complaint for each command that is cut, at its first cut; what is lost behind it is related."""
+    lines, quotes = [line.rstrip("\r") for line in text.split("\n")], _open_quotes(text)
     seen = 0
     for index in range(len(lines) - 1):
         what = _cuts(lines, index)
         if index < seen or quotes[index] or what is None or not _goes_on(_below(lines, index)):
+            continue
+        if what is _at_end and index + 1 not in _options_run(text):
             continue
         lost = list(_lost(lines, index))
         seen = lost[-1] + 1
@@ -79,7 +84,19 @@ def _cuts(lines: list[str], index: int) -> _Cut | None:
     comment = line.lstrip().startswith("#")
     if comment and before.endswith("\\") and not before.lstrip().startswith("#"):
         return _at_comment
-    return _at_blank if not comment and _BEHIND.search(line) else None
+    if not comment and _BEHIND.search(line):
+        return _at_blank
+    return _at_end if _ends_early(lines, index) else None
+
+
+def _ends_early(lines: list[str], index: int) -> bool:
+    """Whether a line lacks its backslash: the one above has one, and the one below is indented options."""
+    above, line, below = (lines[at] if at >= 0 else "" for at in (index - 1, index, index + 1))
+    if not above.endswith("\\") or above.lstrip().startswith("#") or not below[:1].isspace():
+        return False
+    ends = line.rstrip()
+    complete = bool(ends.strip()) and not ends.lstrip().startswith("#") and "<<" not in ends
+    return complete and not ends.endswith(_GOES_ON) and _OPTION.match(below) is not None
 
 
 def _at_comment(path: str, lines: list[str], index: int, lost: list[int]) -> Complaint:
@@ -98,6 +115,29 @@ def _at_blank(path: str, lines: list[str], index: int, lost: list[int]) -> Compl
     message = f"a blank behind the backslash ends the command here: {_counted(lost)} lost"
     edits = tuple(_trimmed(path, lines, at) for at in (index, *lost) if _blank(lines[at]))
     return Complaint(message, place, help="remove the blank", edits=edits)
+
+
+@lru_cache(maxsize=4)
+def _options_run(text: str) -> frozenset[int]:
+    """Lines, from 0, that bash runs as commands by the name of an option: no text, array or heredoc."""
+    rows, waiting = set[int](), [parse(file_source("", text))]
+    while waiting:
+        node = waiting.pop()
+        name = node.child_by_field_name("name") if node.type == "command" else None
+        if name is not None and (name.text or b"").startswith(b"-"):
+            rows.add(name.start_point[0])
+        waiting += node.children
+    return frozenset(rows)
+
+
+def _at_end(path: str, lines: list[str], index: int, lost: list[int]) -> Complaint:
+    ends = len(lines[index].rstrip())
+    place = Place(path, index + 1, max(ends, 1), 1)
+    message = f"no backslash ends the line, so the command ends here: {_counted(lost)} lost"
+    start = sum(len(line) + 1 for line in lines[:index]) + ends
+    return Complaint(
+        message, place, help="end the line with ` \\`", edits=(Edit(path, start, start, " \\"),)
+    )
 
 
 def _blank(line: str) -> bool:
