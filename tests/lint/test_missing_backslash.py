@@ -1,4 +1,4 @@
-"""PAR802 where no backslash ends a line: found where bash runs the options below, silent in texts and arrays."""
+"""PAR802 where a line lacks its backslash: found where bash runs the options below it, silent elsewhere."""
 
 from __future__ import annotations
 
