@@ -21,6 +21,8 @@ from .rows import Attention, Collective, Copy, Launch, Product, Row, Stream
 #: a formula misjudges of all else would be the number's. On an H100, products of 512 rows, of which half is
 #: bytes, would put their rate 0.14 higher than products of 2,048 rows and more.
 LEADING = 0.85
+#: The same where no row follows a number so far, as attention's of small cases on CPUs: half of a change.
+PARTLY = 0.5
 #: Half the interval of a central difference, in logarithms.
 STEP = 0.02
 #: Where values are looked for: shares of a peak, which the probe may show to be another part's, seconds,
@@ -105,11 +107,19 @@ def with_value(cluster: Cluster, number: Number, value: float) -> Cluster:
     return cluster.model_copy(update={"gpu": gpu})
 
 
+def _leading(number: Number, rows: Sequence[Row], cluster: Cluster) -> list[Row]:
+    """The rows whose prices follow the number; where none does so alone, those that follow it most."""
+    shares = [_share(number, row, cluster) for row in rows]
+    most = max(shares, default=0.0)
+    least = LEADING if most >= LEADING else max(most * LEADING, PARTLY)
+    return [row for row, share in zip(rows, shares, strict=True) if share >= least]
+
+
 def _level(number: Number, rows: Sequence[Row], cluster: Cluster) -> Level | None:
     """None where no row tells of the number. Forward and backward passes count the same, however many rows of
     either there are: their prices are off by different factors."""
     told = [row for row in rows if number.told_by(row) and row.times]
-    leading = [row for row in told if _share(number, row, cluster) >= LEADING]
+    leading = _leading(number, told, cluster)
     logs: dict[str, list[float]] = {}
     for row in leading:
         if value := _inverted(number, row, cluster):
