@@ -73,7 +73,7 @@ def test_measured_here_and_planned_on(tmp_path: Path) -> None:
     assert found["written"] and found["cases"]["timed"] == found["cases"]["planned"], found["cases"]
     told = {each["name"] for each in found["numbers"]}
     assert {"matmul_efficiency", "attention_efficiency", "memory_efficiency"} <= told
-    assert {"link_efficiency", "kernel_launch"} <= told
+    assert {"link_efficiency", "host_time"} <= told
     planned_on(tmp_path)
 
 
