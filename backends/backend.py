@@ -67,8 +67,9 @@ class Backend:
 
     @property
     def constraints(self) -> Constraints:
-        """What the framework demands of its options, beside the predicates of the target."""
-        rows: Constraints = import_module(f"{self.package}.constraints").CONSTRAINTS
+        """Demands of the framework on its options, beside the predicates of the target; none where its
+        package has predicates alone."""
+        rows: Constraints = getattr(import_module(f"{self.package}.constraints"), "CONSTRAINTS", {})
         return rows
 
     @property

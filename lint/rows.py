@@ -17,6 +17,7 @@ _SEVERITY: Mapping[Effect, Severity] = {
     Effect.STOPS: "error",
     Effect.IGNORES: "warning",
     Effect.WORSE: "info",
+    Effect.ACCEPTS: "info",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -21,14 +22,14 @@ Words = Annotated[tuple[Word, ...], Field(max_length=MOST_ITEMS)]
 Table = Annotated[dict[Word, Word], Field(max_length=MOST_ITEMS)]
 
 
-class Arguments(BaseModel):
+class Arguments(BaseModel, ABC):
     """The arguments of a tool; others than it names are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @abstractmethod
     def words(self) -> Iterator[str]:
         """The words of the command line, behind the command itself."""
-        raise NotImplementedError
 
     def names(self) -> Sequence[str]:
         """The names of files, each of which must lie below the folder that is served."""

@@ -278,14 +278,13 @@ def moe_ffn(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> 
     Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width).
     """
     products = _moe_products(case, matmul, tp, tokens, ep, etp)
-    return products + moe_streams(case, tp, tokens, 1, EXPERT_BIAS_BYTES, CLAMP_BYTES)
+    return products + moe_streams(case, tp, tokens, backward=False)
 
 
 def moe_ffn_backward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
     """Seconds of the MoE half of a layer, backward."""
     products = _moe_products(case, matmul_backward, tp, tokens, ep, etp)
-    unfused = (EXPERT_BIAS_BACKWARD_BYTES, CLAMP_BACKWARD_BYTES)
-    return products + moe_streams(case, tp, tokens, BACKWARD, *unfused)
+    return products + moe_streams(case, tp, tokens, backward=True)
 
 
 def _moe_products(
@@ -326,28 +325,29 @@ def activated_bytes(case: Case, copies: Column) -> Column:
     return activation_bytes(case) * copies * case.model.expert_width
 
 
-def clamped_bytes(case: Case, copies: Column, clamp_bytes: int) -> Column:
-    """Bytes that clamps of routed experts move, `clamp_bytes` per element; none where the products clamp."""
-    clamps = case.model.glu_clamp is not None and not case.traits.kernels.fused_experts
-    return (clamp_bytes if clamps else 0) * copies * case.model.expert_width
+def clamped_bytes(case: Case, copies: Column, backward: bool) -> Column:
+    """Bytes that clamps of routed experts move, in one direction; none where the products clamp."""
+    if case.model.glu_clamp is None or case.traits.kernels.fused_experts:
+        return 0.0 * copies
+    return (CLAMP_BACKWARD_BYTES if backward else CLAMP_BYTES) * copies * case.model.expert_width
 
 
-def moe_streams(
-    case: Case, tp: Column, tokens: Column, passes: float, bias_bytes: int, clamp_bytes: int
-) -> Column:
-    """Seconds of an MoE half's elementwise kernels: norm, residual and activation functions, `passes` times;
-    the permutation and padding of token copies, unfused experts' biases and clamps, once."""
-    model = case.model
+def moe_streams(case: Case, tp: Column, tokens: Column, backward: bool) -> Column:
+    """Seconds of an MoE half's elementwise kernels in one direction: norm, residual and activation functions,
+    BACKWARD times as many bytes backward; permutation and padding of token copies, experts' unfused biases
+    and clamps, which have bytes of their own."""
+    model, passes = case.model, BACKWARD if backward else 1.0
+    bias_bytes = EXPERT_BIAS_BACKWARD_BYTES if backward else EXPERT_BIAS_BYTES
     copies = tokens * model.topk / tp
     around = ffn_streams(case, tp, tokens, model.shared_experts * model.expert_width)
     around = around + activated_bytes(case, copies)
-    moved = permuted_bytes(case, copies, backward=passes == BACKWARD)
+    moved = permuted_bytes(case, copies, backward) + clamped_bytes(case, copies, backward)
     padded = case.traits.kernels.padded_copies and case.traits.wire.dispatch == "copies"
     if padded and case.train.precision in CAST_BYTES:
         moved = moved + PADDING_BYTES * copies * model.hidden
     if model.bias and not case.traits.kernels.fused_experts:
         moved = moved + bias_bytes * copies * model.hidden
-    return streamed(case, passes * around + moved + clamped_bytes(case, copies, clamp_bytes))
+    return streamed(case, passes * around + moved)
 
 
 def head(case: Case, tp: Column, tokens: Column) -> Column:

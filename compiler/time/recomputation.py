@@ -58,7 +58,7 @@ def repeated_moe(case: Case, tp: Column, tokens: Column, recompute: Column) -> C
     if "expert_activation" in discarded:
         copies = tokens * case.model.topk / tp
         moved = moved + layers.activated_bytes(case, copies)
-        moved = moved + layers.clamped_bytes(case, copies, layers.CLAMP_BYTES)
+        moved = moved + layers.clamped_bytes(case, copies, backward=False)
     return np.where(recompute == FINE, NANO * kernels.streamed(case, moved), 0.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,9 @@ HEADS = PLAIN.replace("--num-attention-heads 32", "--num-attention-heads 28")
 MOSTLY_WRONG = ("PAR111", "PAR303", "PAR373")
 
 
-def said(text: str, code: str, name: str = "run.sh", **options: object) -> Finding:
+def said(text: str, code: str, name: str = "run.sh", options: LintOptions | None = None) -> Finding:
     """The one finding of a code."""
-    judged = judge(read_jobs({name: text}), LintOptions(select=(code,), **options))  # type: ignore[arg-type]
+    judged = judge(read_jobs({name: text}), replace(options or LintOptions(), select=(code,)))
     (finding,) = (finding for job in judged for finding in job.findings)
     return finding
 
@@ -81,7 +82,7 @@ def test_records_alone_would_make_hints_of_them() -> None:
 def test_what_is_missing_makes_less_of_it_and_is_said(before: str, after: str, why: str) -> None:
     finding = said(f"{before}{HEADS} {after}\n", "PAR111")
     assert finding.severity != "error" and why in missing(finding)
-    finding = said(f"{before}{HEADS} {after}\n", "PAR111", own_levels=True)
+    finding = said(f"{before}{HEADS} {after}\n", "PAR111", options=LintOptions(own_levels=True))
     assert finding.severity == "warning" and why in missing(finding)
 
 
@@ -90,8 +91,10 @@ def test_a_known_release_is_certain() -> None:
     text = f"{PLAIN} --recompute-granularity full --recompute-method uniform"
     finding = said(text, "PAR303")
     assert "the release is not known, and Megatron-LM before 0.4" in missing(finding)
-    assert said(text, "PAR303", versions={"megatron": "0.14"}).severity == "error"
-    fork = said(text, "PAR303", fork="swiss-ai")
+    assert (
+        said(text, "PAR303", options=LintOptions(versions={"megatron": "0.14"})).severity == "error"
+    )
+    fork = said(text, "PAR303", options=LintOptions(fork="swiss-ai"))
     assert fork.severity != "error" and "the fork swiss-ai may check otherwise" in missing(fork)
 
 

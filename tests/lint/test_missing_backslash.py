@@ -30,6 +30,22 @@ def test_what_is_below_is_lost_and_the_edit_mends_it() -> None:
     assert CUT[: edit.start] + edit.text + CUT[edit.end :] == WHOLE
 
 
+@pytest.mark.parametrize(
+    "text", [CUT.replace("32\n", "32 \t\n"), "# begin\n\n" + CUT, CUT.replace("layers", "l" * 9)]
+)
+def test_the_edit_leaves_a_script_without_the_fault(text: str) -> None:
+    (finding,) = found(text)
+    (edit,) = finding.edits
+    mended = text[: edit.start] + edit.text + text[edit.end :]
+    assert mended == text.replace("32 \t\n", "32\n").replace("32\n", "32 \\\n")
+    assert found(mended) == []
+
+
+@pytest.mark.parametrize("text", [CUT.replace("32\n", "32  # of 48\n"), CUT.replace("\n", "\r\n")])
+def test_what_an_edit_would_not_mend_is_left_to_the_user(text: str) -> None:
+    assert [finding.edits for finding in found(text)] == [()]
+
+
 ARRAY = """\
 ARGS=(
     --num-layers 32 \\

@@ -231,3 +231,15 @@ def row_or_reason(record: Mapping[str | None, Any]) -> Row | Unusable:
         return row_of(record)
     except Unusable as reason:
         return reason
+
+
+def month_of(version: str) -> str:
+    """A month as it stands, a year as its middle, a container's tag such as v25.02 as its month, and nothing
+    for tags that are no dates: they are of today's releases."""
+    if found := re.fullmatch(r"(20\d\d)(-(0[1-9]|1[0-2]))?", version, re.ASCII):
+        return found[0] if found[2] else f"{found[1]}-06"
+    if found := re.fullmatch(r"v?(2\d)\.(0[1-9]|1[0-2])(\.\d+)?", version, re.ASCII):
+        return f"20{found[1]}-{found[2]}"
+    if not version or re.fullmatch(r"(core_)?[rv]?\d+(\.\d+)*([.-]?\w+)?", version, re.ASCII):
+        return ""
+    raise Unusable(f"framework_version `{version}` is neither a tag nor a month")

@@ -3,9 +3,9 @@ replace where a row does not say otherwise."""
 
 from __future__ import annotations
 
-from benchmarks.accuracy.rows.csv_rows import Row
+from benchmarks.accuracy.rows.csv_rows import Row, month_of
 from benchmarks.accuracy.setups.memory_traits import Traits
-from benchmarks.accuracy.setups.stacks import Stack, month_of
+from benchmarks.accuracy.setups.stacks import Stack
 from parc.backends import host
 
 #: One launch for a whole step.

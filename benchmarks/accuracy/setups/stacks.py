@@ -5,14 +5,13 @@ where it comes from."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.rows.csv_rows import Row, Unusable
+from benchmarks.accuracy.rows.csv_rows import Row, month_of
 from benchmarks.accuracy.setups import memory_traits
 from benchmarks.accuracy.setups.memory_traits import Traits
 from parc.backends.pytorch_kernels import COMPILED_LOSS
@@ -388,15 +387,3 @@ def stack_of(row: Row, stacks: Sequence[Stack] = STACKS) -> Stack:
 
 def familiar(framework: str) -> bool:
     return any(stack.framework == framework for stack in STACKS)
-
-
-def month_of(version: str) -> str:
-    """A month as it stands, a year as its middle, a container's tag such as v25.02 as its month, and nothing
-    for tags that are no dates: they are of today's releases."""
-    if found := re.fullmatch(r"(20\d\d)(-(0[1-9]|1[0-2]))?", version, re.ASCII):
-        return found[0] if found[2] else f"{found[1]}-06"
-    if found := re.fullmatch(r"v?(2\d)\.(0[1-9]|1[0-2])(\.\d+)?", version, re.ASCII):
-        return f"20{found[1]}-{found[2]}"
-    if not version or re.fullmatch(r"(core_)?[rv]?\d+(\.\d+)*([.-]?\w+)?", version, re.ASCII):
-        return ""
-    raise Unusable(f"framework_version `{version}` is neither a tag nor a month")

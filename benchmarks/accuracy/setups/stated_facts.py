@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from benchmarks.accuracy.rows.csv_rows import Row, Unusable
+from benchmarks.accuracy.rows.csv_rows import Row, Unusable, month_of
 from benchmarks.accuracy.setups.memory_traits import Traits
 from benchmarks.accuracy.setups.recipes import GRAPHED, recipe_of
-from benchmarks.accuracy.setups.stacks import ONE_LOSS, Stack, month_of
+from benchmarks.accuracy.setups.stacks import ONE_LOSS, Stack
 from parc.backends.pytorch_kernels import CUDNN_FIRST, EAGER_NORM_BYTES, EAGER_NORM_KEPT
 from parc.compiler.time.attention_kernels import PACE, ROWWISE, runs_on
 from parc.dsl.hardware import Gpu

@@ -38,6 +38,7 @@ _Cut = Callable[[str, list[str], int, list[int]], Complaint]
 _BEHIND = re.compile(r"\\(?:[ \t]+(#.*)?$)")
 #: Ends of a line after which bash reads on, or that close what options do not belong to.
 _GOES_ON = ("\\", "|", "&", "{", "(", ")", ";", "}")
+_COMMENT = re.compile(r"\s#")
 #: What opens and closes texts and arrays, a comment, and an escape; single quotes hide all but their end.
 _MARK = re.compile(r"""\\.?|["']|=\(|\)|(?:(?<=\s)|^)#""")
 _QUOTE = re.compile("'")
@@ -63,7 +64,9 @@ def _cut(path: str, text: str) -> Iterator[Complaint]:
         lost = list(_lost(lines, index))
         seen = lost[-1] + 1
         related = tuple(Related("this option is lost", _option(path, lines, at)) for at in lost)
-        yield replace(what(path, lines, index, lost), related=related)
+        complaint = replace(what(path, lines, index, lost), related=related)
+        # Of lines that end in \r\n no backslash continues one, and offsets are others.
+        yield replace(complaint, edits=()) if "\r" in text else complaint
 
 
 def _below(lines: list[str], index: int) -> str:
@@ -132,12 +135,14 @@ def _options_run(text: str) -> frozenset[int]:
 
 def _at_end(path: str, lines: list[str], index: int, lost: list[int]) -> Complaint:
     ends = len(lines[index].rstrip())
-    place = Place(path, index + 1, max(ends, 1), 1)
+    place = Place(path, index + 1, ends, 1)
     message = f"no backslash ends the line, so the command ends here: {_counted(lost)} lost"
-    start = sum(len(line) + 1 for line in lines[:index]) + ends
-    return Complaint(
-        message, place, help="end the line with ` \\`", edits=(Edit(path, start, start, " \\"),)
-    )
+    if _COMMENT.search(lines[index]):
+        return Complaint(
+            message, place, help="move the comment above the command, and end with ` \\`"
+        )
+    edit = replace(_trimmed(path, lines, index), text=" \\")
+    return Complaint(message, place, help="end the line with ` \\`", edits=(edit,))
 
 
 def _blank(line: str) -> bool:
@@ -171,7 +176,7 @@ def _option(path: str, lines: list[str], at: int) -> Place:
 
 
 def _trimmed(path: str, lines: list[str], index: int) -> Edit:
-    """Take the blanks away; only where lines end in a plain newline are offsets their lengths."""
+    """Take the blanks at a line's end away."""
     start = sum(len(line) + 1 for line in lines[:index])
     kept = len(lines[index].rstrip())
     return Edit(path, start + kept, start + len(lines[index]), "")
