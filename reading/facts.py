@@ -1,4 +1,4 @@
-"""What launch files say: facts and settings with their places, and what could not be followed."""
+"""Contents of launch files: facts and settings with their places, and parts that could not be read."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Unread:
     def because(
         error: Exception, path: str, line: int = 1, column: int = 1, what: str = ""
     ) -> Unread:
-        """Of the error that a reader raised; `what` is said before a mistake in the file itself."""
+        """The reason of a reader's error; `what` comes before a mistake in the file itself."""
         over = isinstance(error, OverLimit)
         return Unread(str(error) if over else f"{what}{error}", path, line, column, over_limit=over)
 
@@ -131,7 +131,7 @@ UNREAD = Kind()
 
 @dataclass(frozen=True)
 class LaunchConfig:
-    """What a reader understood of the launch files of one job, and what it could not read.
+    """One job as its launch files state it, with the parts that could not be read.
 
     `framework` is the name of a backend, None when nothing tells; `texts` are the files read. `program` is
     the launched file without its folder, or the module; "" where no command launches one or hides its name.

@@ -62,7 +62,7 @@ class NamedFolders:
         )
 
     def names(self, folder: str) -> tuple[str, ...]:
-        """What lies in a folder, by name; nothing of one that lies outside, or that has very much."""
+        """Names in a folder; none of a folder that lies outside or has too many."""
         place = Path(self.start, folder)
         if not _inside(place, self.roots or (self.start,)):
             return ()

@@ -21,7 +21,7 @@ class NamedFile:
 
 
 def missing(what: str, named: Word) -> Unread:
-    """That a file is not there, at the word that names it."""
+    """Reports a file that is not there, at the word that names it."""
     reason = f"the {what} is not here to be read"
     return Unread(reason, named.path, named.line, named.column, missing=True)
 

@@ -1,4 +1,4 @@
-"""What stands where a user is to write a value: `<PATH>`, `PATH TO DATA`, `{ name }`, `your_x`, `[[NODES]]`.
+"""Placeholders for values that a user writes: `<PATH>`, `PATH TO DATA`, `{ name }`, `your_x`, `[[NODES]]`.
 
 Templates are published with them. They are no values: a reader takes them for unknown, and a rule says so.
 """
@@ -43,7 +43,7 @@ def is_placeholder(text: str) -> bool:
 
 
 def unfilled(text: str) -> Unknown:
-    """What a reader takes a placeholder for."""
+    """The unknown value that a reader takes a placeholder for."""
     return Unknown(f"`{text}` is to be filled in", nonempty=True)
 
 

@@ -47,7 +47,7 @@ def reads_training_arguments(options: Iterable[str]) -> bool:
 
 
 def purpose(program: str) -> str | None:
-    """What a program is for by the words of its name, `pretrain_gpt.py` or `megatron.tools.convert`; None
+    """The purpose of a program by the words of its name, `pretrain_gpt.py` or `megatron.tools.convert`; None
     where they do not tell."""
     name = re.sub(r"\.(py|sh)$", "", program.lower())
     words = [word for word in re.split(r"[^a-z0-9]+", name) if word]

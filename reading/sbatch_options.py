@@ -217,7 +217,7 @@ def tasks(directives: Sequence[BatchOption]) -> int | Unknown | None:
 
 
 def variables(directives: Sequence[BatchOption]) -> dict[str, Text]:
-    """What SLURM sets for the job (sbatch(1), "output environment variables")."""
+    """Variables that SLURM sets for the job (sbatch(1), "output environment variables")."""
     found: dict[str, Text] = {}
 
     def give(names: str, value: int | Unknown | None, *sources: str) -> None:

@@ -40,7 +40,7 @@ def read_task(
     texts: Mapping[str, str] | None = None,
     folder: Folder = no_folder,
 ) -> list[PodCommand]:
-    """What each task of the file runs on its nodes. Raises `ValueError` for what is no YAML."""
+    """Commands that each task of the file runs on its nodes. Raises `ValueError` for invalid YAML."""
     found: list[PodCommand] = []
     source = file_source(path, text)
     for node in yaml_nodes(text):

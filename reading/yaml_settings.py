@@ -33,7 +33,7 @@ class Scalar:
 
     @property
     def value(self) -> Value | Unknown | None:
-        """What it means; None for null."""
+        """The scalar's value by YAML's rules; None for null."""
         plain = self.text.lower()
         if self.unknown is not None:
             return self.unknown
@@ -102,7 +102,7 @@ def _unknown(source: PlacedText, text: str) -> Unknown | None:
 
 
 def members(node: Node) -> Iterator[tuple[str, Node]]:
-    """What is directly below a node by its name, the items of a list by their number."""
+    """Children of a node by their names, items of a list by their numbers."""
     from yaml import MappingNode, ScalarNode, SequenceNode
 
     if isinstance(node, SequenceNode):

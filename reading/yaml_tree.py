@@ -25,7 +25,7 @@ class Tree:
     node: Node
 
     def get(self, *names: str) -> Tree | None:
-        """What is below these names, None where one is missing."""
+        """The node below these names, None where one is missing."""
         node: Node | None = self.node
         for name in names:
             node = dict(members(node)).get(name) if node is not None else None

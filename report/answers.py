@@ -35,7 +35,7 @@ class Answer:
 
 
 def headline(plan: Plan, best: bool = True) -> str:
-    """What to run, or what can be run besides the best plan."""
+    """Headline of a plan: the recommended run, or an alternative to it."""
     gpus = counted(plan.layout.gpus, "GPU")
     return f"{'Run' if best else 'Or run'} {plan.target} on {gpus}"
 
@@ -55,7 +55,7 @@ def _answer(question: str, answer: str, notes: tuple[str, ...]) -> Answer:
 
 
 def command(plan: Plan, several: bool) -> str:
-    """What writes the files of the plan, in the job's folder."""
+    """The command that writes the plan's files, in the job's folder."""
     target = ["--target", plan.target] if several else []
     changes = [word for each in plan.job.overrides for word in ("--set", each)]
     job = operand(PurePath(plan.job.path).name)

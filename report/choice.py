@@ -70,7 +70,7 @@ def runners_up(plan: Plan) -> list[tuple[str, str, str, str, str]]:
 
 
 def proof(plan: Plan, timed: bool) -> str:
-    """What was proven; `timed` says how long that took."""
+    """The proof of the plan in words; `timed` adds how long it took."""
     found = plan.proof
     space = f"{found.layouts:,} layouts" + (
         " that were priced, and all that bounds rule out" if found.ruled_out else ""

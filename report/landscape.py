@@ -52,7 +52,7 @@ class Landscape:
 
 
 def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
-    """What a plan was chosen from; None where no layout that was priced is allowed. `known` are the layouts
+    """Layouts that a plan was chosen from; None where no priced layout is allowed. `known` are the layouts
     that the search kept."""
     case = Case(plan.job, BACKENDS[plan.target].target)
     swept, whole = sample(case, known)

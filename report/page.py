@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def page_values(planned: Planned, timed: bool) -> dict[str, Any]:
-    """What the template shows, and as `data` what its script says of a place in a chart."""
+    """Values of the template; `data` is for its script, which describes the place under the pointer."""
     parts = [_part(planned, plan, number, timed) for number, plan in enumerate(planned.plans)]
     said = planned_json(planned)
     data: Mapping[str, object] = {
@@ -71,7 +71,7 @@ def page_values(planned: Planned, timed: bool) -> dict[str, Any]:
 
 
 def goal(job: Job) -> str:
-    """What ranks the targets, where that is not the MFU that their chart shows; else empty."""
+    """The objective that ranks the targets, where it is not the MFU that their chart shows; else empty."""
     first = next(iter(job.goal.objectives), None)
     if first is None or first.quantity == "mfu":
         return ""
@@ -79,7 +79,7 @@ def goal(job: Job) -> str:
 
 
 def title(job: Job, plan: Plan) -> list[str]:
-    """What is trained on what: parameters, GPUs, batch."""
+    """Title of the page: parameters, GPUs, batch."""
     layout = plan.layout
     gpu = job.cluster.gpu.name.replace("_", " ").upper()
     return [
@@ -158,7 +158,7 @@ def _tokens(estimate: Estimate) -> str:
 
 
 def fullest(estimate: Estimate) -> str:
-    """What of the GPU the fullest rank takes, and its risk."""
+    """The memory that a rank may take, and the fullest rank's risk of running out."""
     return f"of {estimate.ceiling_bytes / GIB:.1f} GiB, {risk(estimate.out_of_memory)} risk"
 
 
@@ -194,7 +194,7 @@ def _memory_table(estimate: Estimate) -> dict[str, Any]:
 
 
 def _landscape_text(found: Landscape) -> str:
-    """What is drawn, and by which rule."""
+    """Caption of the landscape: how many layouts are drawn, and by which rule."""
     if found.whole:
         priced = f"All {found.priced:,} layouts are priced and the frontier is that of all"
     else:

@@ -44,7 +44,7 @@ SOLVING: dict[str, Fields] = {"plan": TEXT, "compare": TWO, "files": TEXT}
 
 @dataclass
 class Page:
-    """What the routes share: the pools, the job that was opened, and the newest reports by their
+    """State that the routes share: the pools, the job that was opened, and the newest reports by their
     addresses."""
 
     opened: Callable[[], Mapping[str, object]]
@@ -94,7 +94,7 @@ def _folder() -> resources.abc.Traversable:
 
 
 def _shared() -> resources.abc.Traversable:
-    """What the page and the report look alike by."""
+    """The folder of styles that the page and the report share."""
     return resources.files("parc.templates").joinpath("report")
 
 

@@ -79,7 +79,7 @@ def completions_json(document: Document, place: int) -> list[dict[str, str]]:
 
 
 def meaning_json(document: Document, place: int) -> dict[str, object] | None:
-    """What a word means, as Markdown, and where it stands."""
+    """The meaning of a word, as Markdown, and where the word stands."""
     found = place_at(document.file, character(document.text, place))
     text = meaning(document, found) if found else None
     if found is None or text is None:

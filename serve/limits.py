@@ -1,4 +1,4 @@
-"""What bounds a server: sizes in bytes, times in seconds, numbers of what is done at once."""
+"""Limits of a server: sizes in bytes, times in seconds, numbers of requests at once."""
 
 from __future__ import annotations
 

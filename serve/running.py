@@ -46,8 +46,8 @@ def listening(port: int) -> socket.socket:
 
 @dataclass(frozen=True)
 class Service:
-    """What a server answers with: `opened` gives the page what it begins with, `answer` all else, in
-    processes that have loaded `preloaded`, within `limits`."""
+    """A server's functions: `opened` gives the page its first content, `answer` serves every other request,
+    in processes that have loaded `preloaded`, within `limits`."""
 
     opened: Callable[[], Mapping[str, object]]
     answer: Answerer

@@ -96,7 +96,7 @@ def _numbers_in(node: Node) -> Iterator[Number]:
 
 
 def _choices(text: str, key: tuple[str, str]) -> list[str]:
-    """What a number may become, in order; nothing for one without a natural range."""
+    """Values that a number may take, in order; none for a number without a natural range."""
     read = _NUMBER.fullmatch(text)
     if read is None or read[2]:
         return []

@@ -27,7 +27,7 @@ Folder = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class Script:
-    """What a script launches, its variables at the end, what was not followed, and the files read."""
+    """The commands that a script launches, its variables at the end, parts not followed, and files read."""
 
     launches: tuple[LaunchedCommand, ...]
     variables: Mapping[str, Variable]

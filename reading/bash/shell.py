@@ -103,8 +103,8 @@ class Expander(Protocol):
 
 @dataclass
 class World:
-    """What all parts of one reading share. `handlers` run statements, `expand` expands words: through them a
-    word can hold a command, and an expansion a word."""
+    """State that all parts of one reading share. `handlers` run statements, `expand` expands words: through
+    them a word can hold a command, and an expansion a word."""
 
     find: Finder
     handlers: Mapping[str, Handler]

@@ -1,4 +1,4 @@
-"""What a word or a variable holds: pieces of text, each with its place, some of them unknown."""
+"""Values of words and variables: pieces of text, each with its place, some of them unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all families share: sizes, biases and activation of a config.json -> settings of the `model` block."""
+"""Settings of every family: sizes, biases and activation of a config.json -> settings of `model`."""
 
 from __future__ import annotations
 

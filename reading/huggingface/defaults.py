@@ -1,4 +1,4 @@
-"""What transformers take where a config.json leaves a key out, by the type of the model."""
+"""Defaults of transformers for keys that a config.json leaves out, by model type."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _known(config: Config, family: str) -> str:
 
 
 def _unsupported(config: Config, family: str) -> Unsupported | None:
-    """What a model of an unknown family has, by its name or by a key such as `mamba_d_state`."""
+    """The unsupported feature of an unknown family, by its name or by a key such as `mamba_d_state`."""
     asked = (of_setting(key) for key, value in config.values.items() if value)
     return of_model(family) or next((each for each in asked if each in (STATE_SPACE, VISION)), None)
 

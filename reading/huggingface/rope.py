@@ -84,8 +84,8 @@ def _llama3(config: Config, scaling: Config) -> Settings:
 
 
 def _yarn(config: Config, scaling: Config) -> Settings:
-    """What is left out has the language's defaults, which are transformers' own; `mscale` counts where both
-    are given (modeling_rope_utils.py:_compute_yarn_parameters)."""
+    """YaRN's settings. Missing keys get the language's defaults, transformers' own; `mscale` counts
+    where both are given (modeling_rope_utils.py:_compute_yarn_parameters)."""
     found: Settings = {
         "rope_scaling": "yarn",
         "rope_factor": scaling.number("factor"),

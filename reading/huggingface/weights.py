@@ -40,8 +40,8 @@ class StoredWeights:
 
 
 def stored_weights(folder: Path, dtype: str | None) -> StoredWeights | None:
-    """What an index counts, or the header of the only file; None where there is neither, or nobody can
-    tell."""
+    """Size of the weights by their index, or by the header of the only file; None without either, or where
+    it cannot be read."""
     try:
         if (folder / INDEX).is_file():
             return _of_index(json_value(text_of(folder / INDEX)), dtype)

@@ -78,7 +78,7 @@ def _cut(path: str, command: PodCommand) -> PodCommand:
 
 
 def _of_image(script: Script) -> Script:
-    """What is not here lies in the image: it is no missing file."""
+    """The script with unread files counted as files of the image, not as missing ones."""
     unread = tuple(replace(each, missing=False) for each in script.unread)
     return replace(script, unread=unread)
 
@@ -108,7 +108,7 @@ def _words(
 
 
 def _plain(text: Text, given: Mapping[str, str]) -> Text:
-    """What a program other than a shell gets: a name in it is filled in before the manifest is applied."""
+    """Text as a program other than a shell gets it: names are filled in before the manifest is applied."""
     found: dict[str, Text] = {}
     for piece in text:
         for match in _GIVEN.finditer(piece.text if isinstance(piece.text, str) else ""):

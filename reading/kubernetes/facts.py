@@ -15,14 +15,14 @@ _ALL_GPUS = ("auto", "gpu")
 
 
 def pod_facts(pods: Pods) -> Iterator[Fact]:
-    """What the manifest says of the pods."""
+    """Facts of the pods from the manifest: how many, and GPUs of each."""
     for name, counted in (("pods", pods.count), ("gpus_per_pod", pods.gpus)):
         if counted is not None:
             yield _fact(name, counted)
 
 
 def completed(pods: Pods, launch: Started, facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """What torchrun is told only in the pod: it runs in each of them, with all GPUs where it counts them."""
+    """Adds nodes and GPUs that torchrun takes from its pod: one node a pod, all GPUs if it counts them."""
     found = {fact.name: fact for fact in facts}
     if launch.launcher == "torchrun":
         known = {"nodes": pods.count}

@@ -26,7 +26,7 @@ _OPEN = Unknown("it is set when the pod starts", nonempty=True)
 
 @dataclass(frozen=True)
 class Container:
-    """What one container runs: its words, the variables that the manifest sets, and where ConfigMaps are."""
+    """A container's command: its words, the variables that the manifest sets, and where ConfigMaps are."""
 
     words: tuple[Word, ...]
     environment: Mapping[str, Text]
@@ -100,7 +100,7 @@ def _mpi(spec: Tree) -> Iterator[Pods]:
 
 
 def _train_job(spec: Tree) -> Iterator[Pods]:
-    """What a TrainJob says itself; its runtime, which is elsewhere, has the rest."""
+    """Pods of a TrainJob by its own settings; its runtime, which is elsewhere, has the rest."""
     trainer = spec.get("trainer")
     if trainer is None:
         return

@@ -161,7 +161,7 @@ def _named(
     node: ast.Call,
     frame: Frame,
 ) -> Placed:
-    """What a call of another module's function or class gives."""
+    """The value of a call of another module's function or class."""
     if target.last in CONFIGS and arguments:
         return _configured(arguments[0], keywords, node, frame)
     if target.last in ("parse_args", "get_args"):

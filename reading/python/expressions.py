@@ -36,7 +36,7 @@ _TESTS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 
 def value(node: ast.expr, frame: Frame) -> Placed:
-    """What an expression is worth; the place is where a name's value was written."""
+    """The value of an expression; the place is where a name's value was written."""
     frame.machine.evaluate()
     match node:
         case ast.Constant(value=bool() | int() | float() | str() | None as constant):

@@ -82,7 +82,7 @@ def _last(node: ast.expr) -> str:
 
 
 def _uses(tree: ast.Module, parser: ast.AST) -> _Uses:
-    """What is done with the parser and its groups; `open` where it is handed on, or an option is no text."""
+    """Uses of the parser and its groups; `open` where it is handed on, or an option is not a literal."""
     found = _Uses()
     calls = [each for each in ast.walk(tree) if isinstance(each, ast.Call)]
     for node in ast.walk(tree):

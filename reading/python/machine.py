@@ -1,4 +1,4 @@
-"""What following a module remembers: its functions, the objects that were made, and how much is left."""
+"""State of following a module: its functions, the objects that were made, and the budget that is left."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LONGEST = 200_000
 
 @dataclass(frozen=True)
 class Made:
-    """What one way through a module makes: that of a function called `name`, or of the program itself ("").
+    """Objects that one way through a module makes: a function called `name`, or the program itself ("").
 
     `calls` are the functions of the module that its text calls, whether this way goes there or not.
     """
@@ -30,7 +30,7 @@ class Made:
 
 
 def made_by(text: str) -> Iterator[Made]:
-    """What the module makes as a program, then what each function of its top level makes for its defaults.
+    """Yields the objects made by the module as a program, then by each top-level function with its defaults.
 
     Raises `SyntaxError` for what is no Python, `ValueError` for what is too long or does too much.
     """

@@ -23,7 +23,7 @@ def follow(
     arguments: Sequence[Placed],
     keywords: Mapping[str, Placed],
 ) -> Placed:
-    """What a function of the module returns for these arguments, and the defaults of the others."""
+    """The value that a function of the module returns for these arguments and defaults of the others."""
     frame = Frame(machine, {})
     node = function.node
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
@@ -197,7 +197,7 @@ def _restore(state: _State, frame: Frame) -> None:
 
 
 def _merge(other: _State, frame: Frame, statement: ast.stmt) -> None:
-    """What this way and the other one leave the same stays; the rest is unknown."""
+    """Keeps values that both branches leave equal; the rest becomes unknown."""
     unknown = Unknown(f"it is set in a branch on line {statement.lineno}")
     _same(frame.names, other.names, unknown, statement)
     for tree, values, rest in other.trees:

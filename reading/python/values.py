@@ -1,4 +1,4 @@
-"""What an expression of a Python module is worth: a constant, an object with attributes, or unknown."""
+"""Values of expressions of a Python module: a constant, an object with attributes, or unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all charts share: a frame whose sides are SIDE units, axes in per cent of them, paths and legends.
+"""Parts of every chart: a frame whose sides are SIDE units, axes in per cent of them, paths and legends.
 
 A chart is an SVG that is stretched to its place; text stands beside it as HTML, so that it keeps its size. A
 dot is a line of no length with a round end, whose width is in pixels (templates/report/charts.html.j2).

@@ -70,7 +70,7 @@ class Shape:
 
     @property
     def lines(self) -> int:
-        """Of cells, with an empty one after each row."""
+        """Height in lines of cells, with an empty line after each row."""
         return self.rows * (self.per_node + 1)
 
 
@@ -129,7 +129,7 @@ def grid(layout: Layout, gpus_per_node: int) -> Grid:
 
 
 def meaning(each: Colouring) -> str:
-    """What a colour says."""
+    """The meaning of a colour, in words."""
     if each.name == "pp":
         return f"{each.groups:,} pipeline stages; GPUs of one stage {each.meaning}."
     repeated = " Colours repeat." if each.groups > PALETTE else ""

@@ -86,7 +86,7 @@ def _entry(name: str, look: str, points: Sequence[Point]) -> Entry:
 
 
 def _hover(shown: Sequence[tuple[str, str, Sequence[Point]]], across: Scale, up: Scale) -> Json:
-    """Of each dot its layout; its numbers follow from its place, to as many digits as are drawn."""
+    """Hover data: each dot's layout; its numbers follow from its place, to as many digits as are drawn."""
     words, lines = layout_words(point.layout for _, _, points in shown for point in points)
     rest = iter(lines)
     return {

@@ -34,7 +34,7 @@ NAMED, TICKS = 16, 6
 
 
 class Span(NamedTuple):
-    """What a rank does from one time to another, in nanoseconds of the step; `what` tells which pass."""
+    """An activity of a rank from one time to another, in nanoseconds of the step; `what` tells which pass."""
 
     kind: str
     rank: int
@@ -110,7 +110,7 @@ def _ranks(ranks: int) -> tuple[Tick, ...]:
 
 
 def _hover(kinds: list[tuple[str, list[Span]]], end: int) -> Json:
-    """Of each bar which pass it is; its rank and times follow from its place."""
+    """Hover data: each bar's pass; its rank and times follow from its place."""
     return {
         "kind": "spans",
         "names": [name for name, _ in kinds],
@@ -129,7 +129,7 @@ def _zooms(found: Timeline, end: int) -> tuple[int, ...]:
 
 
 def _bars(found: Timeline, end: int) -> Iterator[Span]:
-    """What each rank does, in order, until `end`."""
+    """Bars of each rank, in order, until `end`."""
     for rank, runs in enumerate(found.runs):
         now = 0
         for run in runs:

@@ -12,7 +12,17 @@ import pytest
 from tests.support.paths import ROOT
 
 #: Packages whose docstrings have all been read; others join when theirs have.
-STAND_ALONE = ("dsl", "compiler", "cli", "calibrate", "smoke", "lsp")
+STAND_ALONE = (
+    "dsl",
+    "compiler",
+    "cli",
+    "calibrate",
+    "smoke",
+    "lsp",
+    "report",
+    "serve",
+    "reading",
+)
 _LEANING = re.compile(r"(?:Those|That|The same|Of|What|So)\b")
 
 

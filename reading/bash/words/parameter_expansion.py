@@ -19,7 +19,7 @@ Place = tuple[str, int, int]
 
 
 def parameter(shell: Shell, source: PlacedText, start: int, end: int, quoted: bool) -> list[Piece]:
-    """What a parameter expands to; `start` and `end` bound the text after `$`, or between the braces."""
+    """Pieces that a parameter expands to; `start` and `end` bound the text after `$`, or within braces."""
     match = _PARAMETER.match(source.text, start, end)
     place = source.place(max(0, start - 1))
     if match is None:

@@ -1,4 +1,4 @@
-"""What the operators of `${NAME...}` do to a text: prefixes, suffixes, replacement, case."""
+"""Operators of `${NAME...}` applied to a text: prefixes, suffixes, replacement, case."""
 
 from collections.abc import Callable
 

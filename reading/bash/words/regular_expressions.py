@@ -36,7 +36,7 @@ def matches(raw: str, expanded: str, text: str) -> bool | None:
 
 
 def _pattern(raw: str, expanded: str) -> str | None:
-    """What is quoted as a whole stands for itself; escapes beside an expansion are not told apart."""
+    """Python's pattern for bash's: a quoted word is literal; None for escapes beside an expansion."""
     if len(raw) > 1 and raw[0] == raw[-1] and raw[0] in "\"'" and raw[0] not in raw[1:-1]:
         return re.escape(expanded)
     if not _EXPANDED.search(raw):
@@ -63,7 +63,7 @@ def _python(pattern: str) -> str | None:
 
 
 def _members(text: str) -> str | None:
-    """What a bracket holds; a second bracket is a member like others."""
+    """Members of a bracket expression, in Python's syntax; a second `[` is a member like others."""
     parts: list[str] = []
     for match in _MEMBER.finditer(text):
         name, one = match.groups()

@@ -93,7 +93,7 @@ def _sparse(config: Config, layers: int) -> list[bool]:
 
 
 def _named(config: Config) -> None:
-    """What of Llama4TextAttention and Llama4TextMoe the language does not have."""
+    """Names the features of Llama4TextAttention and Llama4TextMoe that the language does not have."""
     config.differs("scores weigh what goes into an expert, here what comes out")
     if config.flag("use_qk_norm"):
         config.unsay("use_qk_norm", "it has no weights, and comes behind the positions")
