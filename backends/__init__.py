@@ -28,13 +28,13 @@ READ_ONLY = ("verl", "nemo", "nanotron", "foundry")
 
 
 def readers() -> list[Reader]:
-    """Of all programs whose files are read, those of the frameworks last; loaded only by those who read."""
+    """Readers of all programs whose files are read, the frameworks' last; loaded only by those who read."""
     others: list[Reader] = [import_module(f"{__name__}.{name}").READER for name in READ_ONLY]
     return [*others, *(backend.reader for backend in BACKENDS.values())]
 
 
 def reader_of(config: LaunchConfig) -> Reader | None:
-    """That of the framework or of the program whose job it is; None where nothing tells."""
+    """The reader of the framework or program whose job it is; None where nothing tells."""
     if config.framework is not None:
         return BACKENDS[config.framework].reader if config.framework in BACKENDS else None
     named = config.kind.program

@@ -61,7 +61,7 @@ class Backend:
 
     @property
     def target(self) -> Target:
-        """What the framework can run, and what that costs."""
+        """The framework as the compiler sees it: which layouts it runs, and their prices."""
         target: Target = import_module(f"{self.package}.target").TARGET
         return target
 
@@ -81,7 +81,7 @@ class Backend:
 
     @property
     def stack(self) -> Stack:
-        """Of each fact of `stack_facts.FACTS` how a job says it, or what it always is."""
+        """How a job states each fact of `stack_facts.FACTS`, or the value that it always has."""
         stack: Stack = import_module(f"{self.package}.stack").FACTS
         return stack
 
@@ -93,7 +93,7 @@ class Backend:
 
     @property
     def resume(self) -> Resume:
-        """What becomes of a checkpoint when the layout changes."""
+        """The table of which checkpoints load after a change of layout."""
         resume: Resume = import_module(f"{self.package}.resume").RESUME
         return resume
 
@@ -111,7 +111,7 @@ class Backend:
 
 
 class Starts(Protocol):
-    """What writes a launcher's files: of a plan, its entry script and the target's files."""
+    """Function that writes a launcher's files from a plan, its entry script and the target's files."""
 
     def __call__(
         self, plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES, /

@@ -1,4 +1,4 @@
-"""What a job leaves unsaid and a plan says: made-up data, experts that nothing balances."""
+"""Cautions of a plan for settings that a job leaves out: made-up data, experts that nothing balances."""
 
 from collections.abc import Callable
 from typing import Any

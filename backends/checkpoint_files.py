@@ -78,7 +78,7 @@ class Step:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What lies in it. Raises `OverLimit` for very many names, `OSError` where it cannot be read."""
+        """Names in the folder. Raises `OverLimit` for too many, `OSError` where it cannot be read."""
         with os.scandir(self.path) as entries:
             found = tuple(entry.name for entry in islice(entries, MOST_NAMES + 1))
         if len(found) > MOST_NAMES:
@@ -90,7 +90,7 @@ class Step:
         return [int(found[1]) for name in self.names if (found := pattern.fullmatch(name))]
 
     def head(self, name: str) -> Pickled:
-        """What a file begins with; empty where there is none."""
+        """The beginning of a file; empty where there is none."""
         return Pickled(_first(os.path.join(self.path, name), MOST_HEAD))
 
     def text(self, name: str) -> str:
@@ -100,8 +100,8 @@ class Step:
 
 @dataclass(frozen=True)
 class SavedStep:
-    """What a checkpoint tells of the run that saved it: the framework and its release, the step, how many
-    `ranks` have files, and of the layout, of the form and of the model what its files say."""
+    """The run that saved a checkpoint: the framework and its release, the step, how many `ranks` have files,
+    and layout, form and sizes of the model as far as its files hold them."""
 
     framework: str
     step: int

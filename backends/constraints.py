@@ -1,4 +1,4 @@
-"""What a framework demands of its options: one row a rule. Rows and a job's options -> the rows it breaks.
+"""Rules of a framework for its options, one row a rule. Rows and a job's options -> the rows it breaks.
 
 A backend lists its rows by the code of what they complain of, `CONSTRAINTS` of its package `constraints`;
 rules between the degrees of a layout are `Predicate`s, which the compiler asks too.

@@ -21,5 +21,5 @@ class Dated:
 
 
 def installed(package: str) -> str:
-    """What pip is told for a release of a package; the release is the group."""
+    """Pattern of pip's requirement of a package's release; the release is the group."""
     return rf"\b{package}==(\d+\.\d+(?:\.\d+)?)"

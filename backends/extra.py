@@ -57,7 +57,7 @@ def text_of(value: Value) -> str:
 
 
 def wanted(option: ReleasedOption, value: Value, kinds: Kinds = KINDS) -> str | None:
-    """What an option takes, in words, where the value's text is not that."""
+    """The values that an option takes, in words, where this one's text is not among them."""
     text = text_of(value)
     if option.choices:
         fits = isinstance(value, bool) == (option.kind == "bool") and text in option.choices
@@ -69,7 +69,7 @@ def wanted(option: ReleasedOption, value: Value, kinds: Kinds = KINDS) -> str | 
 
 
 def wanted_in_file(option: ReleasedOption, value: Value, kinds: Kinds = KINDS) -> str | None:
-    """The same where values have types: numbers do not stand in quotes, and texts do."""
+    """`wanted` for files whose values have types: texts are quoted, and numbers are not."""
     pattern, words = kinds.get(option.kind, _TEXT)
     if option.kind not in ("str", "list", ""):
         quoted = isinstance(value, str) and re.fullmatch(KINDS["float"][0], value, re.ASCII)
@@ -96,7 +96,7 @@ def _one_of(choices: Sequence[str]) -> str:
 
 
 def lacks(extra: Mapping[str, Value], key: str, needs: Mapping[str, str]) -> str | None:
-    """What a key that is true needs beside it, where neither that nor a key below it is given."""
+    """The key that a true one needs beside it, where neither that key nor one below it is set."""
     wanted = needs.get(key) if extra[key] is True else None
     if wanted is None or any(each == wanted or each.startswith(f"{wanted}.") for each in extra):
         return None

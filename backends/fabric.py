@@ -24,7 +24,7 @@ SAME = {
 
 
 def fabric(plan: Plan) -> Iterator[Variable]:
-    """Those of the cluster's `env`, on several nodes."""
+    """Variables of the cluster's `env`, on several nodes."""
     if plan.layout.nodes == 1:
         return
     cluster = plan.job.cluster

@@ -1,4 +1,4 @@
-"""What a layout needs so that it loads a checkpoint of another one, and that as a condition of a goal."""
+"""Needs of a layout that loads a checkpoint of another one, and those needs as a condition of a goal."""
 
 from dataclasses import dataclass
 from typing import Literal

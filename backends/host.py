@@ -1,4 +1,4 @@
-"""What the host takes beside the GPU: one Python and PyTorch under all frameworks, so the same for each."""
+"""Time and memory of the host: one Python and PyTorch under all frameworks, so equal for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the files of a job say of its checkpoints: when it writes them, where, and from where it goes on."""
+"""A job's checkpoints by its files: when it writes them, where, and which one it resumes from."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Kept:
-    """What a job keeps of its training; None stands for what its files do not decide.
+    """The checkpoints that a job keeps; None stands for values that its files do not decide.
 
     `saves`: it writes checkpoints. `resumes`: a start goes on from the newest of them. `interval` and `steps`
     count optimizer steps. `handles` are the signals on which it writes one and ends. `leaves_early` says that

@@ -29,7 +29,7 @@ def read_jobs(
     folder: Folder = no_folder,
     budget: Budget | None = None,
 ) -> list[LaunchConfig]:
-    """What each job in these files is: the texts by path belong together.
+    """The jobs of these files; the texts by path belong together.
 
     `environment` are variables that are set when the scripts start, `arguments` their positional ones.
     One config stands for one launched training command, or for one config file that nothing launches. A file
@@ -228,7 +228,7 @@ def _slurm_facts(launch: Started) -> Iterator[Fact]:
 
 
 def _header_facts(given: Sequence[BatchOption]) -> Iterator[Fact]:
-    """What the job asks SLURM for."""
+    """Facts of the resources that the job asks SLURM for."""
     for name, option in (("nodes", "nodes"), ("tasks_per_node", "ntasks-per-node")):
         value = sbatch_options.count(given, option)
         directive = sbatch_options.last(given, option)
@@ -248,7 +248,7 @@ def _place(directive: BatchOption) -> tuple[str, int, int]:
 
 
 def _given(launch: Started) -> Iterator[Setting]:
-    """What the launchers, SLURM and the environment are given."""
+    """Settings of the launchers, SLURM and the environment."""
     for item in launch.launch.directives:
         yield _directive(item)
     yield from launch.given.settings("launcher")

@@ -25,6 +25,6 @@ def _some(leaving: int, total: int) -> str:
 
 
 def and_link(plan: Plan, kind: str) -> str:
-    """The same as the end of a comment, empty where all groups stay."""
+    """`link` as the end of a comment, empty where all groups stay on the fast link."""
     said = link(plan, kind)
     return f"; {said}" if said else ""

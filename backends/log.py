@@ -23,7 +23,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class RunLog:
-    """What one log says; a name that it does not give is left out.
+    """Contents of one log; a name that it does not give is left out.
 
     `layout` holds variables of `Layout`, `gpus` and `dp`; `train` and `model` hold settings of those
     blocks, `stack` those of the target's block that the run's own arguments state: None where the log lacks

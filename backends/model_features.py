@@ -1,4 +1,4 @@
-"""What a model may be beyond the plain decoder: one refusal for each, for targets that lack it."""
+"""Features of models beyond the plain decoder: one refusal for each, for targets that lack it."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What every target lets a user watch, under the same names: the log, evaluation, TensorBoard, a profile."""
+"""Settings of observation that all targets share: the log, evaluation, TensorBoard, a profile."""
 
 from collections.abc import Iterator
 from typing import Annotated

@@ -98,7 +98,7 @@ class OptionRows:
 
     @cached_property
     def decided(self) -> tuple[str, ...]:
-        """What the job or the layout decides, in this plan or in another, as patterns of names."""
+        """Options that the job or the layout decides, in this plan or in another, as patterns of names."""
         blocks = ("model", "train", "layout")
         rows = [row for row in self.rows if row.owner in blocks and not row.fork and not row.extra]
         sections = tuple(row.name for row in rows if row.below)

@@ -1,5 +1,5 @@
-"""What the kernels of PyTorch 2.13 move and which of them attention takes, for frameworks that leave it to
-PyTorch."""
+"""Kernels of PyTorch 2.13: bytes that they move and the one that attention takes, for frameworks that leave
+it to PyTorch."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -10,7 +10,7 @@ _BOTH, _DIGITS, _ALL, _NONE = "{}:3", 10, "3", "0"
 
 
 def rank_logs(plan: Plan, ranks: Sequence[int], whose: str) -> dict[str, object]:
-    """What logs.sh.j2 says: `whose` output is shown, and what `--tee` is, by node where there are several."""
+    """Values of logs.sh.j2: `whose` output is shown, and the value of `--tee`, by node if several."""
     each = plan.job.cluster.gpus_per_node
     found: dict[int, list[int]] = {}
     for rank in sorted(set(ranks)):

@@ -81,7 +81,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Reader:
-    """What `parc lint`, `parc import` and `parc calibrate` read of a framework."""
+    """Readers of a framework's files for `parc lint`, `parc import` and `parc calibrate`."""
 
     recognise: Callable[[Started, Mapping[str, str], Folder], LaunchConfig | None]
     """The job of a launched command, None for one of another program; `texts` and `folder` have its files."""

@@ -1,4 +1,4 @@
-"""What several frameworks lack: one refusal each, with the framework's own lists."""
+"""Features that several frameworks lack: one refusal each, with the framework's own lists."""
 
 from ..compiler.target import Refusal
 from ..dsl.job import Job

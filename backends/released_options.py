@@ -1,4 +1,4 @@
-"""What each release of a framework lets one set: the options of its own parser or configuration classes.
+"""Options of each release of a framework, from its own parser or configuration classes.
 
 The rows are in `released_options.csv` of each framework's folder, which `tests/acceptance/support/
 released_options.py` writes from the framework's own code. Releases that parc reads and does not write for are

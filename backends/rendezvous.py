@@ -5,7 +5,7 @@ from .render import nodes_text
 
 
 def rendezvous(plan: Plan) -> dict[str, object]:
-    """Of the plan's shape: its numbers, and the variables that start a node of it by hand."""
+    """The plan's shape for templates: its numbers, and the variables that start a node of it by hand."""
     nodes = plan.layout.nodes
     by_hand = f"NNODES={nodes} NODE_RANK=<0..{nodes - 1}> MASTER_ADDR=<host of node 0> "
     return {

@@ -1,4 +1,4 @@
-"""What becomes of a run's checkpoint when its layout changes: a framework's table and two runs -> a verdict.
+"""Whether a run's checkpoint loads after its layout changed: a framework's table and two runs -> a verdict.
 
 The table is `RESUME` of `resume.py` in the framework's package: a row for each change, with the framework's
 own words and the line of its source. Nothing here loads a checkpoint.
@@ -53,7 +53,7 @@ class Saved:
     notes: tuple[str, ...] = ()
 
     def value(self, change: str) -> str | None:
-        """What a side says of a degree or of its form; None where it does not."""
+        """A run's value of a degree or of its form; None where it does not state one."""
         if change in self.form:
             return self.form[change]
         return str(self.layout[change]) if change in self.layout else None
@@ -73,7 +73,7 @@ class Cure:
 
 @dataclass(frozen=True)
 class Row:
-    """What a change does to a checkpoint, where `when(old, new)` holds, which `where` says in words.
+    """Effect of a change on a checkpoint, where `when(old, new)` holds, which `where` says in words.
 
     `stops` are the framework's words where it ends before the first step, "" where it goes on, and `lost` the
     parts that it then goes on without. `cures` help with the checkpoint that is there; `before` is what the
@@ -134,7 +134,7 @@ class Verdict:
 
     @property
     def parts(self) -> dict[str, str]:
-        """What becomes of each part: `kept`, `lost`, `not saved` by the framework, or `-` where it stops."""
+        """Outcome of each part: `kept`, `lost`, `not saved` by the framework, or `-` where the run stops."""
         lost = {part for change in self.changes if change.row for part in change.row.lost}
         if self.answer == "no":
             return dict.fromkeys(PARTS, "-")

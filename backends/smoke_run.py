@@ -1,4 +1,4 @@
-"""What a framework needs to train a shrunken job on this machine, and the Python that trains it."""
+"""A framework's needs to train a shrunken job on this machine, and the Python that trains it."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping

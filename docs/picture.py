@@ -29,7 +29,7 @@ _KEY = b"plan"
 
 
 def planned_layout() -> str:
-    """What the picture must show: the best target and its layout."""
+    """The best target and its layout, which the picture must show."""
     return _words(plan_targets(parc.load(JOB)))
 
 
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def shown_layout() -> str:
-    """What the picture shows, by its own text."""
+    """The target and layout that the picture shows, by its own text."""
     for kind, data in _chunks(PICTURE.read_bytes()):
         if kind == b"tEXt" and data.startswith(_KEY + b"\0"):
             return data.partition(b"\0")[2].decode("latin-1")

@@ -25,7 +25,7 @@ class _Callable(ModuleType):
         environment: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
     ) -> list[Diagnostic]:
-        """What is wrong with the launch files at one path or several; with `job`, also where they drift.
+        """Findings on the launch files at one path or several; with `job`, also where they drift from it.
 
         Folders are searched for launch files. Raises `JobError` for a path that cannot be read.
         """

@@ -30,7 +30,7 @@ _DIVIDED = _OF_WORLD - {"gpus"}
 
 @dataclass(frozen=True)
 class Doubt:
-    """What keeps a complaint from being certain, as a clause, and the highest level that is left."""
+    """A reason why a complaint is not certain, as a clause, and the highest level that is left."""
 
     text: str
     level: Severity = "warning"

@@ -44,7 +44,7 @@ _LAUNCHES = (
 
 @dataclass(frozen=True)
 class Left:
-    """What a search leaves out: `patterns` are those of .gitignore, below `root`."""
+    """Files that a search leaves out: `patterns` are those of .gitignore, below `root`."""
 
     root: Path = field(default_factory=Path)
     patterns: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ def within(folder: str, left: Left, budget: Budget) -> Iterator[str]:
 
 
 def _entries(folder: str, budget: Budget) -> list[os.DirEntry[str]]:
-    """What is in a folder, in order of the names; one more than may be looked at of a larger one."""
+    """Entries of a folder, in order of their names; of a large one, one more than may be looked at."""
     try:
         with os.scandir(folder) as found:
             return sorted(islice(found, max(budget.entries, 0) + 1), key=lambda entry: entry.name)

@@ -1,4 +1,4 @@
-"""What a rule reports (`Complaint` or `Skipped`), and a complaint with its rule and spans (`Finding`)."""
+"""A rule's report (`Complaint` or `Skipped`), and a complaint with its rule and spans (`Finding`)."""
 
 from dataclasses import dataclass, field
 
@@ -44,7 +44,7 @@ class Related:
 
 @dataclass(frozen=True)
 class Complaint:
-    """What a rule found. The first line alone must be enough: the arithmetic, with its numbers.
+    """A rule's complaint. The first line alone must be enough: the arithmetic, with its numbers.
 
     `severity` replaces the rule's own where a case is milder or worse. `edits` is the one safe cure. `case`
     names a case of the rule that has a record of its own. `effect` is what the framework does, where the rule

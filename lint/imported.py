@@ -1,4 +1,4 @@
-"""What launch files say -> the canonical text of a job: what is unknown is a comment to fill in."""
+"""Facts of launch files -> the canonical text of a job; unknown settings are comments to fill in."""
 
 import math
 import re
@@ -73,7 +73,7 @@ def _lost(settings: tuple[Setting, ...]) -> Iterator[str]:
 
 
 def _job_name(launch: LaunchedJob) -> str:
-    """What sbatch calls the job, unless it is made of patterns; else the script's name."""
+    """sbatch's name of the job, unless it is made of patterns; else the script's name."""
     batch = next(batches(launch), None)
     given = batch.value("job-name") if batch else None
     return given if given and not re.search(r"[%$]", given) else PurePath(launch.path).stem
@@ -146,7 +146,7 @@ def _filled(launch: LaunchedJob, each: int | None) -> tuple[int | None, int | No
 
 
 def _as_many_as_the_batch(launch: LaunchedJob, each: int | None) -> str | None:
-    """Of a program whose configuration says no number of nodes, those that its batch reaches."""
+    """Line with the numbers of nodes that the batch can use, for a configuration that does not state one."""
     batch, micro = launch.number("global_batch"), launch.number("micro_batch")
     if launch.program is None or not (batch and micro and each):
         return None

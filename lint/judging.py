@@ -35,7 +35,7 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 @dataclass(frozen=True)
 class LintOptions:
-    """What to judge with, and which rules.
+    """Inputs of judging: the job, the cluster, and which rules speak.
 
     `job` and `cluster` are those that the files are meant for. `select`, `ignore` and the values of
     `per_file` (file pattern -> rules to ignore there) are codes, names, or starts of codes (`PAR6`).
@@ -103,7 +103,7 @@ def _within(config: LaunchConfig, budget: Budget | None) -> bool:
 
 
 def findings(judged: Iterable[Judged]) -> list[Finding]:
-    """Those of all jobs, in their order."""
+    """Findings of all jobs, in their order."""
     return [found for each in judged for found in each.findings]
 
 

@@ -1,4 +1,4 @@
-"""What a launch file's layout costs on a job, and what the best layout would: the compiler's own terms.
+"""Prices of a launch file's layout and of the best layout for a job, by the compiler's own terms.
 
 They are loaded by the first layout that is priced: most runs of `parc lint`
 price none.

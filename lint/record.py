@@ -72,7 +72,7 @@ def records() -> Mapping[tuple[str, str], Record]:
 
 
 def record_of(rule: Rule, case: str = "") -> Record:
-    """That of a case of a rule, where it has one of its own, else the rule's."""
+    """The record of a rule's case, where it has one of its own, else the rule's."""
     found = records().get((rule.code, case)) or records().get((rule.code, ""))
     return found or Record(silent=rule.since <= DRAWN)
 
@@ -83,7 +83,7 @@ def default_level(rule: Rule) -> Severity:
 
 
 def judged_text(rule: Rule) -> str:
-    """What the record of a rule is and does, as a sentence: for its page and its entry in the list."""
+    """A rule's record and the level that follows, as a sentence for its page and its entry in the list."""
     if rule.of_reading:
         return f"Said as {_AN[rule.severity]}: it is about what parc reads, and needs no record."
     if rule.of_job or rule.asked:

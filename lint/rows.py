@@ -27,7 +27,7 @@ def complaints(
     launch: LaunchedJob,
     wanted: Callable[[Broken], bool] = lambda fault: True,
 ) -> Iterator[Complaint]:
-    """What a launch breaks of a framework's rows of a code, in a release that it may be for."""
+    """Complaints on a framework's rows of a code that a launch breaks, in a release that it may be for."""
     rows, release = BACKENDS[framework].constraints[code], launch.release(framework)
     for fault in broken(rows, launch.config, lambda row: _holds(row, release)):
         if wanted(fault):

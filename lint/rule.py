@@ -68,7 +68,7 @@ class Rule:
         return {**bad, **named} or {self.file: first}
 
     def arguments(self, heading: str) -> list[str]:
-        """What `parc lint` is called with to judge the bad or the good example: not what lies in folders."""
+        """Arguments of `parc lint` that judge the bad or the good example, without files in folders."""
         files = sorted(name for name in self.example(heading) if "/" not in name)
         spec = [word for name in files if name == JOB for word in ("--spec", name)]
         return [*(name for name in files if name != JOB), *spec, *self.options]

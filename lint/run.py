@@ -54,7 +54,7 @@ def lint_texts(
 
 
 def _left_out(budget: Budget) -> Iterator[LaunchConfig]:
-    """What a run does not look at, as a job of which nothing is known."""
+    """Files that a run does not look at, as a job of which nothing is known."""
     unread = tuple(Unread(told, name, 1, over_limit=True) for name, told in budget.told())
     if unread:
         yield LaunchConfig(LEFT_OUT, (), unread, texts={each.path: "" for each in unread})

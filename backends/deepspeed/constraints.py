@@ -1,4 +1,4 @@
-"""What DeepSpeed 0.19.8 refuses or leaves without meaning: one predicate per rule, with file and line."""
+"""Combinations that DeepSpeed 0.19.8 refuses or ignores: one predicate per rule, with file and line."""
 
 from __future__ import annotations
 

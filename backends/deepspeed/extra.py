@@ -123,7 +123,7 @@ def _refuses(key: str, known: Mapping[str, ReleasedOption]) -> str | None:
 
 
 def _wanted(option: ReleasedOption, value: Value) -> str | None:
-    """What a key takes, in words: texts are not made of numbers."""
+    """The values that a key takes, in words, where this one is not among them: texts are not numbers."""
     option = _described(option)
     text = isinstance(value, str)
     if not text and str(value).startswith("-") and not option.default.startswith("-"):

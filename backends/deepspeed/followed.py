@@ -6,7 +6,7 @@ from ..following import Need
 
 
 def needs(previous: Plan, job: Job) -> tuple[Need, ...]:
-    """What `engine.load_checkpoint` needs to be equal, for the weights alone or for the moments too.
+    """Degrees that `engine.load_checkpoint` needs to be equal, for the weights alone or for the moments too.
 
     ZeRO 3 has a file of weights for each rank, a pipeline one for each layer and the other stages one in all,
     of each rank of tensor parallelism (engine.py, _get_all_ckpt_names; pipe/module.py, ckpt_layer_path).

@@ -8,7 +8,7 @@ from ..observation import Observation
 
 
 class Options(Observation):
-    """What a user of DeepSpeed sets beside the layout. Paths become variables with these defaults."""
+    """Settings of `target deepspeed` beside the layout. Paths become variables with these defaults."""
 
     version: Annotated[
         Literal["0.15", "0.16", "0.17", "0.18", "0.19"],

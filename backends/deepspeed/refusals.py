@@ -1,4 +1,4 @@
-"""What a job may ask for and DeepSpeed with a plain PyTorch model does not do, before any layout is tried."""
+"""Job settings that DeepSpeed with a plain PyTorch model does not support, in any layout."""
 
 from collections.abc import Iterator
 
@@ -45,7 +45,7 @@ def _latent(job: Job) -> str | None:
 
 
 def _llama(job: Job) -> str | None:
-    """What transformers' Llama has not; models/llama/configuration_llama.py: `validate_architecture`."""
+    """Names what transformers' Llama lacks; models/llama/configuration_llama.py: `validate_architecture`."""
     if not hugging_face(job):
         return None
     model, train = job.model, job.train
@@ -73,7 +73,7 @@ def _unfused_cap(job: Job) -> str | None:
 
 
 def _llama_names(job: Job) -> str | None:
-    """What a checkpoint with the names of Llama's weights (transformers, modeling_llama.py) cannot hold."""
+    """Names what a checkpoint with Llama's weight names (transformers, modeling_llama.py) cannot hold."""
     if job.train.weights is None:
         return None
     model = job.model

@@ -1,4 +1,4 @@
-"""What differs between the releases of DeepSpeed that parc writes for, by `version` of the target.
+"""Differences between the releases of DeepSpeed that parc writes for, by `version` of the target.
 
 Which keys a release reads is the table of its own configuration (`released_options.csv`).
 """

@@ -1,4 +1,4 @@
-"""What DeepSpeed's checkpoints survive: one file a rank, of one stage, unless they are made universal.
+"""Changes that DeepSpeed's checkpoints survive: one file a rank, of one stage, unless made universal.
 
 Lines are those of DeepSpeed 0.19.8.
 """

@@ -46,7 +46,7 @@ def settings(job: Job, folder: Path, gpus: bool) -> Options:
 
 
 def _held_out(options: Options, tokens: str) -> Data | None:
-    """The same text, where the job evaluates at all."""
+    """Data of the evaluation: the training text, None where the job does not evaluate."""
     return None if options.valid_data is None else Data(parts=((tokens, 1.0),))
 
 

@@ -1,5 +1,5 @@
-"""What runs beneath `target deepspeed`: settings of kernels and traffic, what each changes in the price, and
-what DeepSpeed has always."""
+"""The stack beneath `target deepspeed`: settings of kernels and traffic, what each changes in the price, and
+facts that hold for every job."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

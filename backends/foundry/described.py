@@ -26,7 +26,7 @@ _TRAIN = {
 
 
 def model(config: LaunchConfig) -> Values:
-    """Of a model that the file describes; nothing of one that it takes from elsewhere."""
+    """Settings of a model that the file describes; none of one that it takes from elsewhere."""
     if text_of(_setting(config, "model.name")) == _MPT:
         return _mpt(config)
     if any(_setting(config, f"model.{key}") is not None for key in _OLMO):

@@ -1,4 +1,4 @@
-"""What no shell could do with a job's `launch hosts`."""
+"""Settings of `launch hosts` that no shell could carry out."""
 
 from collections.abc import Iterator
 

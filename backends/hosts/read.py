@@ -19,7 +19,7 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
 
 
 def facts(plan: Plan) -> dict[str, Value]:
-    """What `read(emit(plan, entry))` gives back."""
+    """Facts that `read(emit(plan, entry))` gives back."""
     restarts = settings(plan.job).restarts
     return {
         "nodes": plan.layout.nodes,

@@ -34,7 +34,7 @@ def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[st
 
 
 def remarks(plan: Plan, path: str) -> list[str]:
-    """What stands above a manifest."""
+    """Comments at the top of a manifest."""
     gpus = plan.job.cluster.gpus_per_node
     return [
         provenance(plan),

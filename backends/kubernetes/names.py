@@ -23,7 +23,7 @@ def settings(job: Job) -> Kubernetes | Ray:
 
 
 def operator_of(job: Job) -> str:
-    """What makes the pods of `launch kubernetes`."""
+    """The operator that makes the pods of `launch kubernetes`."""
     launch = settings(job)
     if not isinstance(launch, Kubernetes):
         raise TypeError("the job is launched by something else")
@@ -42,7 +42,7 @@ def name(plan: Plan) -> str:
 
 
 def volume(text: str) -> tuple[str, str]:
-    """What is mounted, a claim or a /path of the node, and its path in the container; each empty where the
+    """A volume's source, a claim or a /path of the node, and its path in the container; each empty where the
     text has none."""
     source, _, path = text.partition(":")
     return source, path

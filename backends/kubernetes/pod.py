@@ -143,7 +143,7 @@ def grace_seconds(plan: Plan) -> int:
 
 
 def _metadata(plan: Plan) -> Object:
-    """What schedulers read of a pod."""
+    """Labels and annotations that schedulers read of a pod."""
     launch = settings(plan.job)
     found: dict[str, Object] = {}
     if launch.topology:

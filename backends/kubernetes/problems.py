@@ -1,4 +1,4 @@
-"""What Kubernetes would refuse of a job's `launch kubernetes`, and what a pod loses."""
+"""Settings of `launch kubernetes` that Kubernetes would refuse, and files that are lost with a pod."""
 
 import re
 from collections.abc import Iterator, Mapping

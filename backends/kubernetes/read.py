@@ -35,7 +35,7 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
 
 
 def facts(plan: Plan) -> dict[str, Value]:
-    """What `read(emit(plan, entry, files))` gives back."""
+    """Facts that `read(emit(plan, entry, files))` gives back."""
     launch = settings(plan.job)
     return {
         "job_name": name(plan),

@@ -64,7 +64,7 @@ def replaceable(variable: str, text: str) -> Bash:
 
 
 def exported(variable: str, text: str) -> Bash:
-    """The same for the programs that the script starts."""
+    """Exports a variable to the programs that the script starts; the environment's value has precedence."""
     return Bash(f"export {replaceable(variable, text)}")
 
 

@@ -1,4 +1,4 @@
-"""What the languages share: text that a writer made, the places of a template, and who writes there."""
+"""Parts of every language: text that a writer made, the places of a template, and who writes there."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _write(language: Language, place: str, value: object) -> Written:
 
 
 def _only_written(value: object) -> Written:
-    """What Jinja calls on each value that it outputs."""
+    """Called by Jinja on each value that it outputs. Raises `TypeError` for one that no writer made."""
     if isinstance(value, Written):
         return value
     raise TypeError(f"no writer made {value!r}")

@@ -61,8 +61,8 @@ def _number(found: Pickled, degree: str) -> int | None:
 
 
 def _layout(found: Pickled, experts: bool, kept: str) -> dict[str, int]:
-    """What the arguments say; without them nothing, since shards have no degrees in their names. A model
-    without experts has arguments of theirs, too."""
+    """Degrees by the saved arguments; none without them, as names of shards hold no degrees. Models without
+    experts have arguments of experts, too."""
     if not _number(found, "tp"):
         return {}
     layout = {name: max(_number(found, name) or 1, 1) for name in (*_DEGREES, *_EXPERTS)}

@@ -1,4 +1,4 @@
-"""What `target megatron` trains on: where its settings name data, and where they disagree."""
+"""Training data of `target megatron`: where its settings name data, and where they disagree."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What carries tokens to experts: NCCL, or the flex dispatcher with DeepEP or HybridEP.
+"""The dispatcher of tokens to experts: NCCL, or the flex dispatcher with DeepEP or HybridEP.
 
 DeepEP 1.2, csrc/kernels/configs.cuh, joins eight GPUs by NVLink; Megatron-Bridge's
 training/flex_dispatcher_backend.py lists the generations that each was made for.

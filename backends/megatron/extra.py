@@ -104,7 +104,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
 
 
 def _wanted(option: ReleasedOption, value: Value) -> str | None:
-    """What an option takes, in words, where the value is not that."""
+    """The values that an option takes, in words, where this one is not among them."""
     if option.kind == "switch":
         return None if value is True else "no value: write `true`"
     if value is True:

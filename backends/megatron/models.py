@@ -1,4 +1,4 @@
-"""What of a model Megatron-LM 0.19.2 lacks, or has with values of its own alone."""
+"""Settings of a model that Megatron-LM 0.19.2 lacks, or has with fixed values only."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping
@@ -89,7 +89,7 @@ def _router_line(job: Job) -> str:
 
 
 def _router_faults(model: Model) -> Iterator[tuple[str, str]]:
-    """What Megatron-LM's router lacks, each with the settings of the nearest one that it has."""
+    """Features that Megatron-LM's router lacks, each with the settings of the nearest one that it has."""
     score, limited = model.router_score, model.router_limited_groups
     if not model.moe:
         return
@@ -116,7 +116,7 @@ def _router_faults(model: Model) -> Iterator[tuple[str, str]]:
 
 
 def _weights(job: Job) -> str | None:
-    """What the emitted convert.py knows the names of."""
+    """The refusal of `weights` for a model whose weights the emitted convert.py cannot name."""
     model = job.model
     known = model.gated and model.norm == "rmsnorm" and model.position == "rope"
     if job.train.weights is None or known:

@@ -1,4 +1,4 @@
-"""What stands for options that are gone from Megatron-LM, where it is another option or has another value."""
+"""Replacements of options that are gone from Megatron-LM, where the name or the value differs."""
 
 #: Option that is gone -> what to write. Those with the same value are in their option's row.
 REPLACED = {

@@ -1,7 +1,7 @@
-"""What Megatron-LM's pretrain_gpt.py needs to train without a GPU: replacements in memory, no file is edited.
+"""Replacements with which Megatron-LM's pretrain_gpt.py trains without a GPU: in memory, no file is edited.
 
-`stand_ins` surrounds the import of megatron.core. What each replaces is said where it stands. To type checks
-classes of torch and Megatron-LM are anything, since parc does not depend on them: so are bases made of them.
+`stand_ins` surrounds the import of megatron.core. Each replacement names what it replaces. Type checks take
+classes of torch and Megatron-LM, and bases made of them, for `Any`, since parc does not depend on them.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def places(torch: Any, length: int, rank: int, ranks: int) -> Any:
 
 
 def seen(queries: Any, keys: Any, window: tuple[int, int] | None) -> Any:
-    """What each query may look at."""
+    """Mask of the keys that each query sees."""
     mask = keys <= queries[:, None]
     return mask if window is None else mask & (keys >= queries[:, None] - window[0])
 

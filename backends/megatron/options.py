@@ -9,7 +9,7 @@ from ..observation import Observation
 
 
 class Options(Observation):
-    """What the script needs beside the job. Paths become variables that the environment overrides."""
+    """Settings of `target megatron` beside the job. Paths become variables that the environment overrides."""
 
     version: Annotated[
         Literal["0.14", "0.15", "0.16", "0.17", "0.18", "0.19"],

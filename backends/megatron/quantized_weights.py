@@ -1,4 +1,4 @@
-"""What quantized products add to weights in memory: Transformer Engine's copies, or weights that are
+"""Memory that quantized products add to weights: Transformer Engine's copies, or weights that are
 quantized themselves (`fp8_params`).
 
 Its sources are read at NVIDIA/TransformerEngine@d0067d0d (2.20 pre-release) and megatron-core 0.19.2.

@@ -71,7 +71,7 @@ def _outputs(latent: bool, experts: bool, grouped: bool, dense: bool) -> tuple[D
 
 
 def _left(outputs: tuple[Discardable, ...], delayed: bool) -> tuple[Discardable, ...]:
-    """Those that delayed scaling leaves: its products save the inputs that they have quantized once."""
+    """Outputs that can be discarded with delayed scaling: its products save their quantized inputs."""
     left = ("up_projections", "dense_ffn") if delayed else tuple(MODULES)
     return tuple(each for each in outputs if each in left)
 

@@ -1,4 +1,4 @@
-"""What a job may ask for and Megatron-LM does not have, whatever the layout."""
+"""Job settings that Megatron-LM does not support, in any layout."""
 
 from ...compiler.target import Refusal
 from ...dsl.job import Job

@@ -1,7 +1,7 @@
-"""What differs between the releases of Megatron-LM that parc writes for, by `version` of the target.
+"""Differences between the releases of Megatron-LM that parc writes for, by `version` of the target.
 
-Which options a release has is the table of its own parser (`released_options.csv`). Here stands what a job
-asks for that only later ones can do; `emit/` asks `has` where an older option means the same.
+Which options a release has is the table of its own parser (`released_options.csv`). This module lists
+requests of a job that need a later one; `emit/` asks `has` where an older option means the same.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def release_check(job: Job) -> ReleaseCheck:
 
 @dataclass(frozen=True)
 class Need:
-    """What only some releases can do: those whose `option` takes `word`, or from `since` on.
+    """A request that only some releases meet: those whose `option` takes `word`, or from `since` on.
 
     `asked(job)` names it in the job's words, None for a job without it; `path` is the setting that asks.
     """

@@ -1,4 +1,4 @@
-"""What Megatron-LM's checkpoints survive: weights by name, an optimizer's state by name or by its buffers.
+"""Changes that Megatron-LM's checkpoints survive: weights by name, an optimizer's state by name or buffers.
 
 Lines are those of core_v0.19.0.
 """

@@ -1,5 +1,5 @@
-"""What runs beneath `target megatron`: settings of kernels and traffic, what each changes in the price, and
-the options of Megatron-LM that make it true."""
+"""The stack beneath `target megatron`: settings of kernels and traffic, what each changes in the price, and
+Megatron-LM's options for it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -163,7 +163,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
 
 
 def _graph_problems(job: Job) -> Iterator[str]:
-    """What one graph of a step cannot replay (core/full_cuda_graph.py: what the first steps did)."""
+    """Settings that `cuda_graph` does not support: it replays the first steps (core/full_cuda_graph.py)."""
     options = options_of(job)
     if job.model.moe and not dispatcher.fixed_capacity(job):
         yield "`cuda_graph` with experts, whose tokens the host counts in every layer"

@@ -1,4 +1,4 @@
-"""What Transformer Engine runs beneath Megatron-LM, and on which GPUs, heads and precisions it can.
+"""Kernels of Transformer Engine beneath Megatron-LM, and the GPUs, heads and precisions that they support.
 
 Its sources are read at NVIDIA/TransformerEngine@d0067d0d (2.20 pre-release).
 """
@@ -40,7 +40,7 @@ def recipe_of(job: Job) -> str | None:
 
 
 def _usual_recipe(job: Job) -> str:
-    """What Megatron-Bridge takes (067f987d, scripts/performance/dump_perf_configs.py): from Hopper on fp8_cs,
+    """Megatron-Bridge's recipe (067f987d, scripts/performance/dump_perf_configs.py): from Hopper on fp8_cs,
     each tensor's own maximum; on H100 fp8_sc, blocks, for DeepSeek-V3 and Kimi K2. It has none for others.
     """
     if not _since_hopper(job):

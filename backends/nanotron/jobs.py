@@ -127,7 +127,7 @@ def _product(factors: Sequence[Answer]) -> Value | Unknown:
 
 
 def _worded(scalars: Mapping[str, Scalar]) -> Iterator[Answer]:
-    """What a word or a switch says: precision, recomputation, the order of a pipeline's passes."""
+    """Facts given by a word or a switch: precision, recomputation, the order of a pipeline's passes."""
     for name, key, words in (
         ("precision", "model.dtype", _PRECISIONS),
         ("order", "parallelism.pp_engine", _ORDERS),

@@ -46,7 +46,7 @@ def _leaf(scalar: Scalar) -> str:
 
 
 def _precision(path: str, tree: Tree) -> Iterator[Fact]:
-    """What the last mixed precision that a recipe holds is called, or is given."""
+    """The precision of a recipe by its settings of mixed precision; unknown where they differ."""
     places = [
         (below.values[name])
         for below in tree.below()

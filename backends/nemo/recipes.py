@@ -83,7 +83,7 @@ class Recipe:
 
 
 def _recipes(made: list[Made], visits: Visits) -> Iterator[Recipe]:
-    """Those of the program; where it makes none, those that functions return for their defaults.
+    """Recipes of the program; where it makes none, those that functions return for their defaults.
 
     A function that another one calls is a recipe of its own where what it returns has degrees and a batch.
     """

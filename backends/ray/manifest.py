@@ -39,7 +39,7 @@ def emit(plan: Plan, entry: str, files: Mapping[str, str] = NO_FILES) -> dict[st
 
 
 def facts(plan: Plan) -> dict[str, Value]:
-    """What `read(emit(plan, entry, files))` gives back."""
+    """Facts that `read(emit(plan, entry, files))` gives back."""
     return {
         "job_name": name(plan),
         "operator": "rayjob",

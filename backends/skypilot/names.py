@@ -1,4 +1,4 @@
-"""What SkyPilot calls a cluster's GPUs, and where a volume is mounted."""
+"""SkyPilot's names of a cluster's GPUs, and where a volume is mounted."""
 
 from ...compiler.plan import Plan
 from ...dsl.job import Job
@@ -38,7 +38,7 @@ def gpu(job: Job) -> str | None:
 
 
 def volume(text: str) -> tuple[str, str]:
-    """What is mounted, a volume or the address of a bucket, and its path; each empty where there is none."""
+    """A mount's source, a volume or the address of a bucket, and its path; each empty where there is none."""
     source, _, path = text.rpartition(":")
     return source, path
 

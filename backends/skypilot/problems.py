@@ -1,4 +1,4 @@
-"""What SkyPilot would refuse of a job's `launch skypilot`, and what is lost with its machines."""
+"""Settings of `launch skypilot` that SkyPilot would refuse, and files that are lost with its machines."""
 
 import re
 from collections.abc import Iterator

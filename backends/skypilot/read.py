@@ -21,7 +21,7 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
 
 
 def facts(plan: Plan) -> dict[str, Value]:
-    """What `read(emit(plan, entry))` gives back."""
+    """Facts that `read(emit(plan, entry))` gives back."""
     return {
         "job_name": name(plan),
         "nodes": plan.layout.nodes,

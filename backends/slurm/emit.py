@@ -78,7 +78,7 @@ def _all_stages(plan: Plan) -> dict[str, str]:
 
 
 def facts(plan: Plan) -> dict[str, Value]:
-    """What `read(emit(plan, entry))` gives back."""
+    """Facts that `read(emit(plan, entry))` gives back."""
     launch = plan.job.slurm
     return {**from_options(options(plan)), "max_failures": launch.requeue}
 

@@ -149,7 +149,7 @@ def _signal_problems(plan: Plan, launch: Launch) -> Iterator[Diagnostic]:
 
 
 def warnings(plan: Plan) -> Iterator[Diagnostic]:
-    """What a wall time leaves no room for, though sbatch takes it."""
+    """Warnings of a wall time that is too short for a step or a checkpoint, though sbatch takes it."""
     job, step, start = plan.job, plan.estimate.step_seconds, plan.start_seconds
     if job.launch is None or start is None:
         return

@@ -1,4 +1,4 @@
-"""What torchtitan enforces between degrees, and what breaks later because it does not check it."""
+"""Rules between degrees: those that torchtitan enforces, and those that it does not check and breaks on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def expert_mesh_fits(job: Job, tp: Column, cp: Column, ep: Column, dp_shard: Col
 
 
 def expert_unit(job: Job, tp: Column, cp: Column) -> Column:
-    """What ep is a multiple of."""
+    """The number that ep must be a multiple of."""
     return tp * cp if release(job).experts_over_cp else tp
 
 

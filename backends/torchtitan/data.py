@@ -1,4 +1,4 @@
-"""What `data` and `validation` name: data sets of torchtitan, files with texts, blends, or made-up tokens."""
+"""Data that `data` and `validation` name: torchtitan's data sets, text files, blends, or made-up tokens."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What torchtitan in eager PyTorch takes beside the kernels that every framework has: bytes and host time."""
+"""Bytes and host time of torchtitan in eager PyTorch, beside the kernels that every framework has."""
 
 from ...dsl.job import Job
 from .releases import release

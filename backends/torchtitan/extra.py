@@ -97,7 +97,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
 
 
 def _wanted(option: ReleasedOption, value: Value, version: str) -> str | None:
-    """What a setting takes, in words, where the value is not that."""
+    """The values that a setting takes, in words, where this one is not among them."""
     if words := extra.wanted_in_file(option, value):
         return words
     forms = {**FORMS, **(NEWEST_FORMS if version == NEWEST else {})}

@@ -1,4 +1,4 @@
-"""What a job's model may be and torchtitan's models are not, in any layout."""
+"""Model settings of a job that torchtitan's models do not support, in any layout."""
 
 import math
 from collections.abc import Callable

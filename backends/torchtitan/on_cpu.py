@@ -1,6 +1,6 @@
-"""What torchtitan 0.2 and 0.3.0 need to train without a GPU: replacements in memory, no file is edited.
+"""Replacements with which torchtitan 0.2 and 0.3.0 train without a GPU: in memory, no file is edited.
 
-`stand_ins` surrounds the import of torchtitan. What each replaces is said where it stands.
+`stand_ins` surrounds the import of torchtitan. Each replacement names what it replaces.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def plain_attention() -> None:
 
 
 def logarithms(query: Any, key: Any, mask: Any, scale: float | None) -> Any:
-    """Of the sums of exponentials of the scores, by which sinks are weighed."""
+    """Logarithms of the sums of exponentials of the scores, by which sinks are weighed."""
     keys = key.repeat_interleave(query.shape[1] // key.shape[1], dim=1)
     factor = query.shape[-1] ** -0.5 if scale is None else scale
     scores = (query @ keys.transpose(-2, -1)).float() * factor

@@ -1,4 +1,4 @@
-"""What `target torchtitan { ... }` may say."""
+"""Settings of `target torchtitan { ... }`."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What torchtitan enforces of stages, of the order of their passes, and of parts of sequences."""
+"""Rules of torchtitan for stages, for the order of their passes, and for parts of sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job may ask for and torchtitan cannot express in any layout."""
+"""Job settings that torchtitan does not support, in any layout."""
 
 from dataclasses import replace
 

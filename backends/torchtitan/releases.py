@@ -1,4 +1,4 @@
-"""What differs between the releases of torchtitan that parc writes for, by `version` of the target.
+"""Differences between the releases of torchtitan that parc writes for, by `version` of the target.
 
 Which settings a release knows is the table of its own configuration (`released_options.csv`).
 """
@@ -33,7 +33,7 @@ class DataModules:
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """What a release can do.
+    """Capabilities of a release.
 
     `python`: its configuration is Python, not TOML. `pipelined`, `divided` and `flex_divided` are the models
     that it pipelines, divides along sequences, and does so with FlexAttention. `rope` are the scalings of a

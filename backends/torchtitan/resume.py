@@ -1,4 +1,4 @@
-"""What torchtitan's checkpoints survive: PyTorch's distributed checkpoints, and a data loader's position.
+"""Changes that torchtitan's checkpoints survive: PyTorch's distributed ones, and a data loader's position.
 
 Lines are those of 0.2.2, unless they say another release.
 """

@@ -1,5 +1,5 @@
-"""What runs beneath `target torchtitan`: settings of kernels and traffic, what each changes in the price, and
-what torchtitan has always."""
+"""The stack beneath `target torchtitan`: settings of kernels and traffic, what each changes in the price,
+and facts that hold for every job."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -32,7 +32,7 @@ def attention(job: Job) -> str:
 
 
 def kernel(job: Job) -> str:
-    """The same as the compiler's `attention_kernels.py` has it.
+    """The kernel under the name that the compiler's `attention_kernels.py` has for it.
 
     Of 0.2.2's list AMD's GPUs have FlashAttention alone. 0.3.0's varlen is FlashAttention-3 on Hopper, 4 on
     Blackwell, else 2 (tools/utils.py:36), flex_flash FlashAttention-4 (config_utils.py:85).
@@ -51,7 +51,7 @@ PACKAGES = {"fa3": "flash_attn_interface", "fa4": "flash_attn.cute"}
 
 
 def package(job: Job) -> str | None:
-    """What has to be installed for the kernel beside PyTorch."""
+    """The package that the kernel needs beside PyTorch."""
     return PACKAGES.get(kernel(job))
 
 

@@ -1,4 +1,4 @@
-"""What a job's `train` may ask for and torchtitan has not, in any layout."""
+"""Settings of `train` that torchtitan does not support, in any layout."""
 
 from ...compiler.target import Refusal
 from ...dsl.job import Job

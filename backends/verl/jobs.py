@@ -76,7 +76,7 @@ def _config(launch: Started) -> str | None:
 
 
 def _strategy(given: Overrides, config: str | None) -> str | Unknown:
-    """What trains the actor: it is said, or the kind of engine or a key below it tells."""
+    """The strategy that trains the actor: by its own key, the kind of engine, or a key below it."""
     for key in (f"{ACTOR}strategy", "model_engine"):
         if key in given.given:
             value = given.value(key)
@@ -159,7 +159,7 @@ def _batch(given: Overrides) -> Iterator[Found]:
 
 
 def _recompute(given: Overrides, strategy: str | Unknown) -> Iterator[Found]:
-    """What is said of it: FSDP's switch is that of transformers, and discards all of a layer."""
+    """The recomputation that is set: FSDP's switch is that of transformers, and discards all of a layer."""
     switch = "actor_rollout_ref.model.enable_gradient_checkpointing"
     granularity = f"{ACTOR}megatron.override_transformer_config.recompute_granularity"
     key = granularity if strategy == "megatron" else switch

@@ -44,9 +44,9 @@ class Override:
 
 @dataclass(frozen=True)
 class Overrides:
-    """Those of a command by key, the last one of a key counting; what `defaults` hold is the program's.
+    """Overrides of a command by key, the last one of a key counting; `defaults` are the program's values.
 
-    Where there are none, the configuration is somebody's own, and says what the command does not.
+    Without `defaults` the configuration is the user's own, and holds what the command does not.
     """
 
     given: Mapping[str, Override]

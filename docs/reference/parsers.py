@@ -69,7 +69,7 @@ def _optional(action: argparse.Action) -> bool:
 
 
 def _forms(action: argparse.Action) -> tuple[str, ...]:
-    """What is typed: the names of an option, each with its value, or a positional's name."""
+    """Typed forms of an argument: an option's names, each with its value, or a positional's name."""
     value = _value(action)
     if not action.option_strings:
         return (value,)

@@ -243,7 +243,7 @@ def _masked_job() -> Job:
 
 
 def _in_fp8(value: Callable[[Job, int], float]) -> str:
-    """Of the example in fp8, at ZeRO 0, 1, 2, 3."""
+    """Values of the example in fp8, at ZeRO 0, 1, 2, 3."""
     job = example()
     train = job.train.model_copy(update={"precision": "fp8"})
     return _stages(lambda zero: value(job.model_copy(update={"train": train}), zero))

@@ -57,7 +57,7 @@ class Ignores:
         return bool(hiding)
 
     def unused(self) -> list[Ignore]:
-        """Those that hid nothing, and those of retired codes, which are to be replaced."""
+        """Ignores that hid nothing, and those of retired codes, which are to be replaced."""
         return [each for each in self.found if each not in self._used or is_retired(each.code)]
 
 

@@ -48,13 +48,13 @@ class Batch:
 
     @cached_property
     def every(self) -> list[Directive]:
-        """What SLURM reads, in the order of the lines."""
+        """Directives that SLURM reads, in the order of the lines."""
         options = sbatch_options.header(file_source(self.path, self.text))
         return [directive(each) for each in options]
 
     @cached_property
     def directives(self) -> dict[str, Directive]:
-        """What SLURM reads, by long name; the last of two counts."""
+        """Directives that SLURM reads, by long name; the last of two counts."""
         return {each.name: each for each in self.every}
 
     def value(self, *names: str) -> str | None:

@@ -23,7 +23,7 @@ RECOMPUTED = ("none", "selective", "fine", "full")
 
 
 def described_model(launch: LaunchedJob) -> Values:
-    """What is known of the model. Nothing is taken from a model that only looks alike."""
+    """Known settings of the model. Nothing is taken from a model that only looks alike."""
     found = known(**{name: launch.number(name) for name in _SIZES})
     if reader := reader_of(launch.config):
         found |= reader.model(launch.config)
@@ -33,7 +33,7 @@ def described_model(launch: LaunchedJob) -> Values:
 
 
 def described_train(launch: LaunchedJob) -> Values:
-    """What is known of the training: batch, length, precision, optimizer.
+    """Known settings of the training: batch, length, precision, optimizer.
 
     The names of settings tell whose they are, so every framework is asked; the first one's answer counts.
     """

@@ -26,7 +26,7 @@ _MOVES = re.compile(r"(?:^|[\s;&'\"(])(?:cd|pushd)\s")
 
 @dataclass(frozen=True)
 class Restart:
-    """What starts a job again, in words, and where."""
+    """The cause of a restart, in words, and its place."""
 
     words: str
     at: At
@@ -39,7 +39,7 @@ def _outside(batch: Batch, number: int) -> bool:
 
 
 def kept_by(config: LaunchConfig) -> Kept | None:
-    """Of the first program that knows the settings; their names tell whose they are."""
+    """Checkpoints by the first program that knows the settings; their names tell whose they are."""
     return next((found for each in readers() if (found := each.kept(config)) is not None), None)
 
 

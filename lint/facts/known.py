@@ -28,7 +28,7 @@ class Used:
 
 
 class Known:
-    """What a job would say, read from a launch file; `used` collects what was looked at."""
+    """A job's values, read from a launch file; `used` collects those that were looked at."""
 
     def __init__(self, launch: LaunchedJob) -> None:
         self.launch = launch

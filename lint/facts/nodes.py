@@ -1,4 +1,4 @@
-"""What every node keeps, whichever it is."""
+"""Bounds on the GPUs of a node, whatever the node."""
 
 import re
 

@@ -21,7 +21,7 @@ _COMMENT = re.compile(r"^[ \t]*#.*$", re.M)
 
 @dataclass(frozen=True)
 class Release:
-    """What is known of the release that a job is for.
+    """The release that a job is for, as far as it is known.
 
     `version`: as the user or the files name it, None where nobody does. `fork`: of Megatron-LM, given by the
     user. `config`: the job.
@@ -112,7 +112,7 @@ class Release:
         return not self.forks and bool(self.possible)
 
     def severity(self, otherwise: Severity = "info") -> Severity:
-        """Of what only some releases and forks refuse: an error where it is known which one runs."""
+        """Level of a complaint on some releases and forks: an error where it is known which one runs."""
         return "error" if self.known else otherwise
 
     def before(self, release: str) -> bool:

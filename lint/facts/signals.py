@@ -26,8 +26,8 @@ class WallSignal:
 
 
 def wall_signal(batch: Batch) -> WallSignal | None:
-    """What `--signal` asks for; None without one that can be read. It comes 60 s before the end unless a time
-    is given (sbatch(1))."""
+    """The signal that `--signal` asks for; None without one that can be read. It comes 60 s before the end
+    unless a time is given (sbatch(1))."""
     given = batch.get("signal")
     match = re.fullmatch(
         r"(?:([RB]{1,2}):)?(?:SIG)?([A-Z]{2,6}[12]?|\d{1,2})(?:@(\d{1,6}))?",

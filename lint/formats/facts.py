@@ -1,4 +1,4 @@
-"""What was read of every job: each fact with its value, or why it is unknown, and where it stands."""
+"""Facts that were read of every job: each with its value, or why it is unknown, and its place."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""What each release and fork of the frameworks accepts: tables made of their own code, and their readers."""
+"""Options that each release and fork of the frameworks accepts: tables made of their code, and readers."""

@@ -92,8 +92,8 @@ def numbers(version: str) -> tuple[int, ...]:
 
 @cache
 def history(framework: str) -> History:
-    """Of a framework that parc writes for, whose newer releases are in the tables of `backends/`, or another
-    that this folder has a table of."""
+    """Releases of a framework by this folder's table; for one that parc writes for, newer ones by the table
+    of `backends/`."""
     text = (files("parc.lint.releases") / f"{framework}.csv").read_text(encoding="utf-8")
     newer = (framework_table(framework),) if framework in BACKENDS else ()
     return History(framework, (option_table(text), *newer))

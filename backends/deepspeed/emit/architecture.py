@@ -25,7 +25,7 @@ ACTIVATIONS: Mapping[str, Callable[[Python], Python]] = {
 
 
 def architecture(job: Job) -> Json:
-    """What the templates of the model choose by."""
+    """Values that the templates of the model choose by."""
     model, train = job.model, job.train
     return {
         "rope": model.position == "rope",
@@ -59,7 +59,7 @@ def architecture(job: Job) -> Json:
 
 
 def _kernels(job: Job) -> Json:
-    """What `target deepspeed` says of kernels."""
+    """Kernels that `target deepspeed` chooses."""
     chosen = options_of(job).attention_kernel
     return {
         "attention_kernel": chosen,
@@ -125,7 +125,7 @@ def model_json(plan: Plan) -> Json:
 
 
 def _residual_std(model: Model) -> float:
-    """Of the matrices that write to the residual stream (Megatron-core, scaled_init_method_normal)."""
+    """Deviation of weights that write to the residual stream (Megatron-core, scaled_init_method_normal)."""
     return model.init_std / (math.sqrt(2 * model.layers) if model.init_scaled else 1)
 
 
@@ -144,7 +144,7 @@ def _position_sizes(job: Job) -> Json:
 
 
 def _written(section: str, block: Model | Train | Options, names: tuple[str, ...]) -> Json:
-    """What differs from the defaults of the language."""
+    """Settings of a block that differ from the language's defaults, below the block's name."""
     fields = type(block).model_fields
     chosen = {
         name: getattr(block, name) for name in names if getattr(block, name) != fields[name].default

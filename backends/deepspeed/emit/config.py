@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def ds_config(plan: Plan) -> Json:
-    """What `deepspeed.initialize` reads."""
+    """The configuration that `deepspeed.initialize` reads."""
     job, layout = plan.job, plan.layout
     config: Json = {
         # Ranks that share a sample by tensor parallelism count (runtime/config.py:471).

@@ -1,4 +1,4 @@
-"""What a job trains and evaluates on -> arguments of launch.sh, and how train.py takes them."""
+"""A job's training and evaluation data -> arguments of launch.sh, and how train.py takes them."""
 
 from typing import Any
 

@@ -78,7 +78,7 @@ def _universal(plan: Plan) -> dict[str, str]:
 
 
 def facts(plan: Plan) -> dict[str, Value]:
-    """What reading the files must give back, in a plan's words; Ulysses is no context parallelism."""
+    """Facts that reading the files must give back, in a plan's words; Ulysses is not context parallelism."""
     layout = plan.layout
     return plan_facts(plan) | {
         "cp": 1,
@@ -169,7 +169,7 @@ RECOMPUTE_TEXT = (
 
 
 def layout_facts(layout: Layout) -> str:
-    """What `log.py` reads of the layout, besides what only the run knows."""
+    """The layout as train.py prints it for `log.py`, without values that only the run knows."""
     numbers = {name: getattr(layout, name) for name in ("pp", "cp", "dp_shard", "zero", "hpz")}
     words = {"recompute": layout.recompute_name, "offload": layout.offload_name}
     return " ".join(f"{name}={value}" for name, value in {**numbers, **words}.items())

@@ -39,7 +39,7 @@ def steps(train: Train) -> int:
 
 
 def schedule_values(plan: Plan) -> dict[str, Any]:
-    """What train.py's `learning_rate_factor` and batch ramp are written from."""
+    """Values for train.py's `learning_rate_factor` and batch ramp."""
     train = plan.job.train
     floor = train.min_learning_rate / train.learning_rate
     return {

@@ -39,7 +39,7 @@ _JSON = "deepspeed_config.deepspeed_config_file"
 
 @dataclass(frozen=True)
 class Accelerate:
-    """What the configuration says: `config` is the path of DeepSpeed's own, `told` its settings."""
+    """Accelerate's configuration: `config` is the path of DeepSpeed's own, `told` are its settings."""
 
     scalars: Mapping[str, Scalar] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
@@ -148,7 +148,7 @@ def _each(stated: Mapping[str, Fact]) -> Iterator[Fact]:
 
 
 def stated(launch: Started | None, configured: Accelerate) -> Iterator[Fact]:
-    """What the configuration says of DeepSpeed, where no JSON does and the command does not."""
+    """Facts of DeepSpeed from accelerate's configuration, where neither a JSON nor the command gives them."""
     given = launch.given.values if launch is not None else {}
     for name in ("zero", "microbatches"):
         if NUMBERS[name][1] not in given:

@@ -42,7 +42,7 @@ def written(config: LaunchConfig, section: str) -> dict[str, Any]:
 
 
 def _section(values: dict[str, Any], name: str) -> dict[str, Any]:
-    """What train.py's text has chosen beside the sizes."""
+    """A section of the settings that train.py's text states beside the sizes."""
     section = values.get(name)
     return section if isinstance(section, dict) else {}
 

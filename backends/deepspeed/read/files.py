@@ -40,7 +40,7 @@ def model_facts(path: str, values: Table) -> Iterator[Fact]:
 
 
 def script_facts(path: str, text: str) -> Iterator[Fact]:
-    """What train.py recomputes: the function that it hands to `checkpoint`."""
+    """The recomputation in train.py: which function it hands to `checkpoint`."""
     recompute, line = "none", 1
     for node in ast.walk(_parsed(text)):
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "checkpoint":

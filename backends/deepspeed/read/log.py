@@ -91,7 +91,7 @@ WORDS = {"recompute": RECOMPUTE, "offload": OFFLOAD}
 
 
 def _announced(said: Mapping[str, str], names: Iterable[str]) -> dict[str, int]:
-    """What parc's train.py says of itself, words as their numbers."""
+    """Layout variables that parc's train.py prints, words as their numbers."""
     found: dict[str, int] = {}
     for name in names:
         text, words = said.get(name, ""), WORDS.get(name, ())
@@ -101,7 +101,7 @@ def _announced(said: Mapping[str, str], names: Iterable[str]) -> dict[str, int]:
 
 
 def _layout(config: Mapping[str, Any]) -> dict[str, int]:
-    """What the configuration decides. Pipeline stages and recomputation are the program's own."""
+    """Layout variables of the configuration. Pipeline stages and recomputation are the program's own."""
     printed = ROWS.printed("layout")
     found = {name: _at(config, *key.split(".")) for name, key in printed.items()}
     layout = {name: value for name, value in found.items() if isinstance(value, int) and value >= 0}
@@ -111,7 +111,7 @@ def _layout(config: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _stack(config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the configuration says of traffic: stage 2 reduces in the open unless told (zero/config.py)."""
+    """Traffic by the configuration: stage 2 overlaps only with `overlap_comm` (zero/config.py)."""
     if not config:
         return None
     overlapped, stage = (_at(config, "zero_optimization", key) for key in ("overlap_comm", "stage"))

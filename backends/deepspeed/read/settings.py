@@ -1,4 +1,4 @@
-"""What a DeepSpeed config says: its settings as written, and the facts among them."""
+"""Contents of a DeepSpeed config: its settings as written, and the facts among them."""
 
 from collections.abc import Iterator
 

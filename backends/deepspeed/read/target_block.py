@@ -15,7 +15,7 @@ from .stack import stack
 
 
 def options(config: LaunchConfig) -> dict[str, Any]:
-    """What the block would say beside its defaults."""
+    """Settings of the target block that differ from its defaults."""
     found = {
         name: below(value, config) if isinstance(value, str) else value
         for name, value in ROWS.values(config, "target").items()

@@ -54,7 +54,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
 
 
 def trainer_facts(scalars: Mapping[str, Scalar]) -> Iterator[Fact]:
-    """What such a file's values say, by their keys of the top level."""
+    """Facts of a trainer's YAML, by its keys of the top level."""
     yield from _numbers(scalars)
     yield from _precision(scalars)
     yield from _recompute(scalars)

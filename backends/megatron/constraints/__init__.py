@@ -1,4 +1,4 @@
-"""What Megatron-LM demands: of layouts, which the compiler asks too, and of options."""
+"""Rules of Megatron-LM: for layouts, which the compiler asks too, and for options."""
 
 from .arguments import CONSTRAINTS
 from .layouts import PREDICATES

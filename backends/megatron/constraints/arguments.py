@@ -1,4 +1,4 @@
-"""What Megatron-LM demands of its options: a row a rule, with the line of it that says so."""
+"""Megatron-LM's rules for its options: a row a rule, with the line of its source."""
 
 from ....compiler.target import Codes, Effect
 from ...constraints import Above, AtMost, Clash, Constraints, Ignored, Multiple, Need, OneOf, Words

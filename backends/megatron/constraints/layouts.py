@@ -1,4 +1,4 @@
-"""What Megatron-LM refuses: one predicate per rule of its arguments, models and schedules."""
+"""Layouts that Megatron-LM refuses: one predicate per rule of its arguments, models and schedules."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def ramp_fed(job: Job, microbatches: Column) -> Column:
 
 
 def around_a_ring(job: Job) -> str:
-    """What keys and values that travel a ring cannot serve."""
+    """The model's setting that ring attention does not support."""
     window = job.model.window
     return "attention_sinks" if window is None else f"window {window}"
 

@@ -33,8 +33,8 @@ class FlagsToWrite:
 
 
 def problems(job: Job, flags: Iterable[Flag], keys: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """What stops Megatron-LM in the job's release, at the key of `extra` that has a part in it. `keys`: an
-    option that `extra` writes -> its key."""
+    """Broken rules that stop Megatron-LM in the job's release, at the key of `extra` that takes part. `keys`:
+    an option that `extra` writes -> its key."""
     options = FlagsToWrite({flag.name: flag for flag in flags})
     for code, rows in CONSTRAINTS.items():
         lasting = [row for row in rows if row.effect is Effect.STOPS and _holds(job, row.since)]

@@ -86,7 +86,7 @@ def emit(plan: Plan) -> dict[str, str]:
 
 
 def facts(plan: Plan) -> dict[str, Value]:
-    """What reading the script must give back, in a plan's words."""
+    """Facts that reading the script must give back, in a plan's words."""
     layout, model = plan.layout, plan.job.model
     found = plan_facts(plan) | {
         "experts": model.experts,

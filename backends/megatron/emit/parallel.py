@@ -144,7 +144,7 @@ def _share(plan: Plan, term: str) -> str:
 
 
 def memory_flags(plan: Plan) -> list[Flag]:
-    """What leaves the GPU, and what is thrown away: the optimizer's states, and activations."""
+    """Options of memory: the optimizer's states that are offloaded, and activations that are recomputed."""
     return [*_offloaded(plan), *_recomputed(plan)]
 
 

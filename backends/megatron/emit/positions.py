@@ -7,7 +7,7 @@ _TYPES = {"rope": "rope", "learned": "learned_absolute", "none": "none"}
 
 
 def position_flags(model: Model) -> list[Flag]:
-    """What --position-embedding-type and its options say; latent attention scales by `latent_rope`."""
+    """--position-embedding-type and its options; latent attention scales by `latent_rope`."""
     if model.position != "rope":
         return [flag("--position-embedding-type", _TYPES[model.position])]
     scaling = "none" if model.mla else model.rope_scaling
@@ -36,7 +36,7 @@ def _llama3(model: Model) -> list[Flag]:
 
 
 def _yarn(model: Model) -> list[Flag]:
-    """What argument_utils.py:383 of 0.19.2 gives to YarnRotaryEmbedding outside latent attention."""
+    """Options that argument_utils.py:383 of 0.19.2 gives to YarnRotaryEmbedding outside latent attention."""
     rounds = "" if model.rope_truncate else "no-"
     return [
         flag(

@@ -25,7 +25,7 @@ DECAYS = {
 
 @dataclass(frozen=True)
 class Length:
-    """What `--lr-decay-<unit>` and the like count, and how many of it the given numbers of steps are."""
+    """The unit that `--lr-decay-<unit>` and its like count in, and the schedule's lengths in it."""
 
     unit: str
     total: int

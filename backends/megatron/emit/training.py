@@ -150,7 +150,7 @@ def reshardable(plan: Plan) -> bool:
 
 
 def _retention(plan: Plan) -> list[Flag]:
-    """Of a checkpoint and the one before it, the older goes unless its step divides by an interval
+    """Megatron-LM deletes the older of two checkpoints unless its step is a multiple of an interval
     (checkpointing.py iter_finalize_fn): with one that the run does not reach, only the newest stays.
     """
     train, found = plan.job.train, plan.checkpoints

@@ -1,4 +1,4 @@
-"""What predicates ask of a job that Megatron-LM's options and defaults decide, and facts do not say."""
+"""Answers to predicates that Megatron-LM's options and defaults decide, and facts do not hold."""
 
 from ....dsl.batch_ramp import Stage
 from ....reading.facts import LaunchConfig, number_of, text_of

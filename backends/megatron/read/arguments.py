@@ -19,7 +19,7 @@ Found = tuple[str, Answer, Word]
 
 @dataclass(frozen=True)
 class DeepSpeed:
-    """What the linked DeepSpeed config says; `stage` is None when there is none to read."""
+    """Facts of the linked DeepSpeed config; `stage` is None without one that can be read."""
 
     stage: tuple[Answer, Word] | None
     precision: tuple[Answer, Word] | None
@@ -121,7 +121,7 @@ def _selective(given: CommandOptions) -> str | Unknown:
 
 
 def _sharding(given: CommandOptions) -> Iterator[Found]:
-    """What each replica holds a share of, as ZeRO counts it; `distributed_optimizer` is the switch alone."""
+    """Sharding among replicas as a stage of ZeRO; `distributed_optimizer` is the switch alone."""
     flag = "--use-distributed-optimizer"
     fsdp, torch_fsdp = (
         on(given, name) is True for name in ("--use-megatron-fsdp", "--use-torch-fsdp2")

@@ -6,7 +6,7 @@ _TERM = re.compile(r"\[([01](?:,[01])*)\](?:\*(\d{1,4}))?")
 
 
 def entries(text: str) -> list[int] | None:
-    """Those of a sum of lists such as [0]*3+[1]*58; None for anything else."""
+    """Entries of a sum of lists such as [0]*3+[1]*58; None for anything else."""
     terms = [_TERM.fullmatch(term) for term in text.replace(" ", "").split("+")]
     if not text.startswith("[") or not all(terms):
         return None

@@ -78,7 +78,7 @@ def config(
 
 
 def said(path: str, table: Table) -> DeepSpeed:
-    """What Megatron leaves to the config."""
+    """Facts that Megatron leaves to the DeepSpeed config: stage of ZeRO and precision."""
     facts = {fact.name: fact for fact in settings.facts(path, table)}
     answers = [(fact.value, Word((_piece(fact),))) for fact in (facts["zero"], facts["precision"])]
     return DeepSpeed(answers[0], answers[1])

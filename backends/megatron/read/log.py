@@ -130,7 +130,7 @@ def _batch(lines: Sequence[Line]) -> str:
 
 
 def _paces(lines: Sequence[Line], batch: str) -> tuple[Pace, ...]:
-    """Those of steps with this batch size."""
+    """Paces of steps with this batch size."""
     scale = {"ms": 1e-3, "s": 1.0}
     return merged(
         Pace(int(step), number(elapsed) * scale[unit])

@@ -92,7 +92,7 @@ def _attention(config: LaunchConfig) -> Values:
 
 
 def _full_every(config: LaunchConfig) -> int | None:
-    """Of a number, or of a list in which 1 has the window and 0 sees all."""
+    """n, if every n-th layer has full attention: from a number, or a list of 1 (window) and 0 (full)."""
     option = config.option("--window-attn-skip-freq")
     pattern = entries((text_of(option) or "").strip("()"))
     if pattern is None or 0 not in pattern:

@@ -20,7 +20,7 @@ _DATA = {"data": "--data-path", **SPLITS}
 
 
 def options(config: LaunchConfig) -> Values:
-    """What the block would say beside its defaults; values that it does not take are left out."""
+    """Settings of the target block that differ from its defaults, without values that it does not take."""
     found: Values = {
         name: below(value, config) if isinstance(value, str) else value
         for name, value in ROWS.values(config, "target").items()

@@ -80,7 +80,7 @@ def _program(scalars: Mapping[str, Scalar]) -> str:
 
 
 def facts(path: str, scalars: list[Scalar]) -> Iterator[Fact]:
-    """What values under such keys say, wherever they are written."""
+    """Facts by the names of a YAML's keys, at whatever depth they stand."""
     given = _given(path, scalars)
     found = [*_shape(scalars), *arguments.facts(given, NO_CONFIG)]
     stage = next((each for each in scalars if each.name.endswith("zero_optimization.stage")), None)

@@ -23,7 +23,7 @@ BUILDERS = {"training": ("training_data", 0), "validation": ("validation_data", 
 
 
 def used(plan: Plan) -> dict[str, Data]:
-    """What is trained and evaluated on, by 0.2.2's section."""
+    """Data of training and evaluation, by 0.2.2's section."""
     options = options_of(plan.job)
     found = {"training": options.data or Data()}
     if data.evaluates(options) and options.validation is not None:
@@ -119,7 +119,7 @@ def loaders(plan: Plan) -> dict[str, Loader]:
 
 
 def loader_names(plan: Plan) -> Python:
-    """What parc_job.py imports from torchtitan.hf_datasets.text_datasets."""
+    """Names that parc_job.py imports from torchtitan.hf_datasets.text_datasets."""
     blends = any(data.kind(each) == "blend" for each in used(plan).values())
     classes = sorted({loader.name for loader in loaders(plan).values() if "." not in loader.name})
     return python.listing([*([_SOURCE] if blends else []), *classes])

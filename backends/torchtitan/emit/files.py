@@ -77,7 +77,7 @@ def emit(plan: Plan) -> dict[str, str]:
 
 
 def _run(plan: Plan) -> dict[str, object]:
-    """What parc_model.py sets in 0.2.2's TrainSpec beside the model, and what it imports for that."""
+    """Fields of 0.2.2's TrainSpec that parc_model.py sets beside the model, and the imports they need."""
     imports: list[Python] = []
     spec: dict[str, Python] = {}
     if needed(plan):
@@ -109,7 +109,7 @@ def _run(plan: Plan) -> dict[str, object]:
 
 
 def pipeline_repairs(plan: Plan) -> dict[str, bool]:
-    """What parc_pipeline.py does: gradients as means, no logits kept, biases that count a step's tokens."""
+    """Repairs of parc_pipeline.py: gradients as means, no logits kept, biases that count a step's tokens."""
     piped, written = plan.layout.pp > 1, release(plan.job)
     return {
         "means": piped and written.summed_losses,
@@ -124,7 +124,7 @@ def elastic(plan: Plan) -> bool:
 
 
 def facts(plan: Plan) -> dict[str, Value]:
-    """What reading the files must give back, in a plan's words."""
+    """Facts that reading the files must give back, in a plan's words."""
     return {**plan_facts(plan), "experts": plan.job.model.experts}
 
 

@@ -113,7 +113,7 @@ def profile(plan: Plan, name: str) -> Iterator[Section]:
 
 
 def evaluation(plan: Plan, options: Options) -> Iterator[Section]:
-    """What 0.2.2 evaluates on; batches are those of training, which a pipeline's stages are made for."""
+    """Section [validation] of 0.2.2; its batches are as large as training's, for which stages are made."""
     if not data.evaluates(options) or options.validation is None:
         return
     train, layout = plan.job.train, plan.layout

@@ -18,7 +18,7 @@ _OLDER_SEED = "training.seed"
 
 
 def model(config: LaunchConfig) -> Values:
-    """Of the model that the files register, or that a Python configuration builds."""
+    """Settings of the model that the files register, or that a Python configuration builds."""
     flavor = FLAVOR if _python(config) else text_of(config.setting("toml", "model.flavor"))
     seq_len = number_of(config.setting("toml", "training.seq_len"))
     for path, text in config.texts.items():

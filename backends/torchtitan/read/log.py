@@ -62,7 +62,7 @@ def read_log(text: str) -> RunLog | None:
 
 
 def _several(text: str, models: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
-    """What runs in one log announced differently."""
+    """Values that the runs of one log announce differently."""
     said = {
         "local batch, global batch and sequence": TRAINER.findall(text),
         "recompute": [(mode,) for mode in RECOMPUTED.findall(text)],
@@ -74,7 +74,7 @@ def _several(text: str, models: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
 
 
 def _layout(mesh: dict[str, int], text: str) -> dict[str, int]:
-    """What the mesh, the trainer and the pipeline say; parallel_dims.py:54 gives the number of GPUs."""
+    """Layout by the mesh, the trainer and the pipeline; parallel_dims.py:54 gives the number of GPUs."""
     layout: dict[str, int] = {}
     if mesh.keys() >= {*DEGREES, "dp_replicate", "dp_shard"}:
         layout = {name: mesh[name] for name in DEGREES}
@@ -117,7 +117,7 @@ def _model(arguments: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _stack(config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the whole configuration says of traffic and products; None where the log does not show it."""
+    """Traffic and precision of products by the whole configuration; None where the log does not print it."""
     if not config:
         return None
     overlap = _at(config, "parallelism", "enable_async_tensor_parallel")

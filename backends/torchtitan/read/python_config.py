@@ -63,7 +63,7 @@ class _Reader:
     visits: Visits
 
     def returned(self, name: str, depth: int) -> _Config | None:
-        """What a function returns, when it returns a config that straight code makes."""
+        """The config that a function returns, if code without branches makes it."""
         function = self.functions.get(name)
         if function is None or depth > DEEPEST:
             return None
@@ -94,7 +94,7 @@ class _Reader:
             self.put(config, ".".join(reversed(names)), value, target)
 
     def forget(self, statement: ast.stmt, known: dict[str, Any]) -> None:
-        """What a branch or a loop may set is not decided."""
+        """Makes values unknown that a branch or a loop may set."""
         for node in ast.walk(statement):
             if isinstance(node, ast.Assign):
                 for target in node.targets:

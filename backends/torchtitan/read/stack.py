@@ -39,7 +39,7 @@ def stack(config: LaunchConfig) -> dict[str, Any]:
 
 
 def components(config: LaunchConfig) -> tuple[str, ...]:
-    """What is compiled: nothing, the model's blocks, the loss."""
+    """Components that are compiled: none, the model's blocks, the loss."""
     if _text(_setting(config, "compile.enable")) != "True":
         return ()
     given = _setting(config, "compile.components")

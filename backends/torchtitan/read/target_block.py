@@ -19,7 +19,7 @@ _RELEASES = {"toml": "0.2.2", "python": "0.3"}
 
 
 def options(config: LaunchConfig) -> dict[str, Any]:
-    """What the block would say beside its defaults."""
+    """Settings of the target block that differ from its defaults."""
     implied = _RELEASES.get(config.kind.variant)
     version = written_release(config, "torchtitan") or implied
     found = known(version=version, data=_data(config))

@@ -47,7 +47,7 @@ def _devices(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _local(launch: LaunchedJob, name: str) -> int | None:
-    """What torchtitan's global batch must be a multiple of is the local batch, cut by a pipeline or not."""
+    """The local batch, of which torchtitan's global batch must be a multiple, cut by a pipeline or not."""
     if name != "micro_batch" or launch.framework != "torchtitan":
         return None
     return number_of(launch.setting("toml", "training.local_batch_size", "training.batch_size"))

@@ -1,4 +1,4 @@
-"""The same quantity is given twice, in the DeepSpeed config and on the command line, with different values.
+"""A quantity is given twice, in the DeepSpeed config and on the command line, with different values.
 
 Why:
 DeepSpeed trains with the config's value or stops; the framework above it counts with the other one, so

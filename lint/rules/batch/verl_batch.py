@@ -67,7 +67,7 @@ _UPDATE = "actor_rollout_ref.actor.ppo_mini_batch_size"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    """What is packed by tokens (use_dynamic_bsz) has no micro-batch, and nothing to divide."""
+    """Batches packed by tokens (use_dynamic_bsz) have no micro-batch, and nothing to divide."""
     if launch.kind.program != "verl" or launch.config.program != _PROGRAM or _of_a_fork(launch):
         return
     micro, update = launch.number("micro_batch"), launch.number("global_batch")

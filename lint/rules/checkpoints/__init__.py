@@ -1,4 +1,4 @@
-"""What a job keeps of its training, and whether the next start finds it."""
+"""Rules on checkpoints: what a job keeps of its training, and whether the next start finds it."""
 
 from . import (
     array_into_one_folder,

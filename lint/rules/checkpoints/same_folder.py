@@ -77,7 +77,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _other(one: LaunchConfig, two: LaunchConfig) -> tuple[str, object, object] | None:
-    """What makes one another training than the other, and its values."""
+    """The setting in which two trainings differ, and its values."""
     return _differing(one, two, _SIZES) or _differing(one, two, _TRAINING) or _set(one, two)
 
 

@@ -1,4 +1,4 @@
-"""What lint itself could not judge, or was told to ignore for nothing."""
+"""Rules on lint itself: parts that it could not judge, and ignores that hide nothing."""
 
 from . import not_read, unknown_fact, unused_ignore
 

@@ -1,4 +1,4 @@
-"""The same key twice in one object.
+"""A key stands twice in one object.
 
 Why:
 DeepSpeed stops: "Duplicate keys in DeepSpeed config". Other readers silently take the last one.

@@ -90,7 +90,7 @@ def split(name: str) -> tuple[str, str]:
 
 
 def is_misplaced(name: str) -> bool:
-    """What belongs to the top level, and is another rule's business."""
+    """Whether a key belongs to the top level, which another rule judges."""
     parts = name.split(".")
     return len(parts) > 1 and parts[0] in deepspeed_keys() and parts[1] in DEEPSPEED_TOP
 

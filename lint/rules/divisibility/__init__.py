@@ -1,4 +1,4 @@
-"""What tp, cp, ep and the model's sizes must divide: heads, widths, vocabulary, experts, sequence."""
+"""Rules on multiples: heads, widths, vocabulary, experts and sequence that tp, cp and ep must divide."""
 
 from . import (
     context_heads,

@@ -1,4 +1,4 @@
-"""What starts the processes: how many, where they meet, and their environment."""
+"""Rules on the start of processes: how many, where they meet, and their environment."""
 
 from . import (
     deepspeed_counts,

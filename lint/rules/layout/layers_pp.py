@@ -75,7 +75,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
 
 
 def _middle(launch: LaunchedJob, layers: int, pp: int) -> Iterator[Complaint]:
-    """What the first and last stage leave is split evenly (transformer_config.py:2351)."""
+    """Layers beside those of the first and last stage are split evenly (transformer_config.py:2351)."""
     given = [setting for name in ENDS if (setting := launch.option(name)) is not None]
     taken = [number_of(setting) for setting in given]
     if launch.given(LAYOUT, *COUNTED) or None in taken or "layers" not in launch.facts:

@@ -84,7 +84,7 @@ class _Fault:
 
 
 def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fault | None:
-    """What is wrong for one form of an option."""
+    """The fault of an option's value for one of its forms."""
     name, texts = option.name, [str(value) for value in setting.values]
     if not texts and option.count in ("", "+"):
         wanted = option.kind in _NUMBERS or option.choices

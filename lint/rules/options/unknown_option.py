@@ -52,7 +52,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _of_known(launch: LaunchedJob, setting: Setting, name: str) -> Iterator[Complaint]:
-    """What the release, or the fork, does not have; what it no longer has is another rule's business."""
+    """Options that the release or the fork does not have; another rule judges those that it no longer has."""
     release = launch.release("megatron")
     if release.takes(name) or name in megatron_programs():
         return

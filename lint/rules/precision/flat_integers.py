@@ -57,7 +57,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _sharded(launch: LaunchedJob) -> Setting | None:
-    """What asks for FSDP: `fsdp` of a trainer, or accelerate's distributed_type."""
+    """The setting that asks for FSDP: `fsdp` of a trainer, or accelerate's distributed_type."""
     kind = launch.setting("yaml", "distributed_type")
     if kind is not None and text_of(kind) == "FSDP":
         return kind

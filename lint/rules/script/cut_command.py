@@ -82,7 +82,7 @@ def _goes_on(line: str) -> bool:
 
 
 def _cuts(lines: list[str], index: int) -> _Cut | None:
-    """What makes the complaint, if a line ends a command that goes on below it."""
+    """The function that complains, if a line ends a command that goes on below it."""
     before, line = lines[index - 1] if index else "", lines[index]
     comment = line.lstrip().startswith("#")
     if comment and before.endswith("\\") and not before.lstrip().startswith("#"):

@@ -1,4 +1,4 @@
-"""What a batch job asks of SLURM against what its steps use."""
+"""Rules on resources: those that a batch job asks of SLURM against those that its steps use."""
 
 from . import (
     cpus_not_inherited,
