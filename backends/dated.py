@@ -9,17 +9,21 @@ from dataclasses import dataclass, field
 class Dated:
     """`title`: what people call the framework. `scope`: of the settings that its releases have tables of.
 
-    `pinned` finds a release that a script installs or checks out, in its groups. `refused`: option -> the
+    `package`: the name under which it is installed. `pinned` finds a release that a script installs, loads or
+    checks out, in its groups. `refused`: option -> the
     release from which on it is parsed only to be refused. `forked`: whether forks have tables too.
     """
 
     title: str
     scope: str
+    package: str
     pinned: re.Pattern[str]
     refused: Mapping[str, str] = field(default_factory=dict)
     forked: bool = False
 
 
 def installed(package: str) -> str:
-    """Pattern of pip's requirement of a package's release; the release is the group."""
-    return rf"\b{package}==(\d+\.\d+(?:\.\d+)?)"
+    """Pattern of a release of a package as pip or the command `module` is told it; the release is the group."""
+    release = r"(\d+\.\d+(?:\.\d+)?)"
+    load = r"^[ \t]*(?:module[ \t]+(?:load|add|swap)|ml)\b[^\n]*?[ \t]"
+    return rf"\b{package}=={release}|(?m:{load}{package}/{release})"

@@ -17,6 +17,8 @@ from ..backends.launch_files import config_files, starts_pods
 from ..backends.reader import ConfigFile
 from ..dsl.inputs.budget import DEEPEST_FOLDERS, Budget
 from ..dsl.inputs.files import bytes_of, first_bytes, is_pointer
+from ..reading.bash.script import is_pipeline
+from .tracked import Tracked
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -56,7 +58,7 @@ class Left:
 
 def within(folder: str, left: Left, budget: Budget) -> Iterator[str]:
     """The launch files below a folder, in order of their names; links to folders are not followed."""
-    base = os.path.abspath(folder)
+    base, tracked = os.path.abspath(folder), Tracked()
     waiting = [(folder, base, 0, _above(Path(base)))]
     while waiting:
         root, place, depth, ignores = waiting.pop()
@@ -67,7 +69,9 @@ def within(folder: str, left: Left, budget: Budget) -> Iterator[str]:
             if not budget.searches(path):
                 return
             if entry.is_dir(follow_symlinks=False):
-                if entry.name in _SKIPPED_FOLDERS or _out(path, whole + os.sep, here, left):
+                if entry.name in _SKIPPED_FOLDERS or _out(
+                    path, whole + os.sep, here, left, tracked
+                ):
                     continue
                 if depth == DEEPEST_FOLDERS:
                     budget.leave(
@@ -75,7 +79,7 @@ def within(folder: str, left: Left, budget: Budget) -> Iterator[str]:
                     )
                 else:
                     inner.append((path, whole, depth + 1, here))
-            elif _is_file(entry) and not _out(path, whole, here, left):
+            elif _is_file(entry) and not _out(path, whole, here, left, tracked):
                 path = os.path.normpath(path)
                 if is_launch_file(path):
                     yield path
@@ -100,11 +104,16 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _out(path: str, whole: str, ignores: Sequence[Left], left: Left) -> bool:
-    """The file nearest to the path decides, and in it the last pattern, as in git; the whole path of a folder
-    ends with /."""
+def _out(path: str, whole: str, ignores: Sequence[Left], left: Left, tracked: Tracked) -> bool:
+    """Whether the settings leave a path out, or .gitignore does and git does not track it; the whole path of
+    a folder ends with /."""
     if left.out(path + os.sep if whole.endswith(os.sep) else path):
         return True
+    return _ignored(whole, ignores) and whole not in tracked
+
+
+def _ignored(whole: str, ignores: Sequence[Left]) -> bool:
+    """The file nearest to the path decides, and in it the last pattern, as in git."""
     for each in reversed(ignores):
         name = whole[len(os.path.join(each.root, "")) :].replace(os.sep, "/")
         said = _spec(each.patterns).check_file(name).include
@@ -183,7 +192,7 @@ def looks_like_launch(path: str, text: str) -> bool:
     """Whether a script starts something, or a configuration file has what its framework's have."""
     if kinds := _config_kinds(Path(path).suffix.lower()):
         return starts_pods(text) or any(kind.tells and kind.tells(text) for kind in kinds)
-    return re.search(telling(), text, re.MULTILINE) is not None
+    return not is_pipeline(path, text) and bool(re.search(telling(), text, re.MULTILINE))
 
 
 def telling() -> str:

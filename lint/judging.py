@@ -13,6 +13,7 @@ from ..dsl.diagnostics import Diagnostic, Note, Severity
 from ..dsl.hardware import Cluster
 from ..dsl.inputs.budget import Budget
 from ..dsl.job import Job
+from ..reading.checkout import Checkout
 from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
@@ -43,7 +44,8 @@ class LintOptions:
     speaks, such as 2026-11. `exceptions` and `baseline` (how often a fingerprint was there) are accepted.
     `own_levels`: rules speak at the level of what they say, whatever their record. `versions`: framework ->
     the release to judge for, `fork`: its fork. `arguments` are those of the script.
-    `has_folder`: of a relative folder and a script, whether the folder is there; `files` are those beside.
+    `has_folder`: of a relative folder and a script, whether the folder is there; `files` are those beside,
+    and `checkout` says what the repositories around them pin and declare.
     """
 
     job: Job | None = None
@@ -62,6 +64,7 @@ class LintOptions:
     arguments: tuple[str, ...] = ()
     has_folder: HasFolder = no_folders
     files: Files = Files()
+    checkout: Checkout = Checkout()
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ def _judge(config: LaunchConfig, options: LintOptions, earlier: Others) -> Judge
         options.has_folder,
         options.files,
         earlier,
+        options.checkout,
     )
     if options.job is not None:
         launch = replace(launch, job=meant_stage(launch, options.job))

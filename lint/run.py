@@ -10,6 +10,7 @@ from ..backends.launch_files import read_jobs
 from ..dsl.diagnostics import JobError
 from ..dsl.inputs.budget import Budget
 from ..dsl.inputs.files import current_folder
+from ..reading.checkout import Checkout
 from ..reading.facts import LaunchConfig, Unread
 from ..reading.files import NamedFolders
 from .files import read_texts
@@ -48,6 +49,7 @@ def lint_texts(
         arguments=tuple(arguments),
         has_folder=folders.has_folder,
         files=Files(folders, folders.names),
+        checkout=Checkout(folders.start, folders.roots or (folders.start,)),
     )
     judged = judge(read_configs(texts, environment, arguments, budget), given, budget)
     return [*judged, *judge(_left_out(budget), given)]

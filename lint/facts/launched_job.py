@@ -17,7 +17,9 @@ from ...dsl.hardware import Cluster
 from ...dsl.job import Job
 from ...reading import programs
 from ...reading.bash.trace import TracedCommand
+from ...reading.checkout import Checkout
 from ...reading.facts import Fact, Kind, LaunchConfig, Setting, Unknown, Value
+from ...reading.pins import Pins
 from ..finding import At, Place
 from .release import Release, release_of
 
@@ -44,7 +46,8 @@ def no_others(config: LaunchConfig) -> tuple[LaunchConfig, ...]:
 class LaunchedJob:
     """`versions`: framework -> the release to judge for, `fork`: the fork of Megatron-LM. `job` and `cluster`
     are those that the files are meant for, `arguments` those of the script. `has_folder` says whether a
-    relative folder is there, seen from a script, `files` reads those of the repository. `earlier` gives the
+    relative folder is there, seen from a script, `files` reads those of the repository, of which `checkout`
+    says what it pins and declares. `earlier` gives the
     jobs before one that go on from its checkpoints.
     """
 
@@ -57,6 +60,11 @@ class LaunchedJob:
     has_folder: HasFolder = no_folders
     files: Files = Files()
     earlier: Others = no_others
+    checkout: Checkout = Checkout()
+
+    def declares(self, option: str) -> bool:
+        """Whether the Python of the repository around the script declares an option."""
+        return self.checkout.declares(option, self.path)
 
     def read(self, path: str) -> str | None:
         """The text of a file of the repository; None where it is not there, or outside of what was named."""
@@ -112,9 +120,12 @@ class LaunchedJob:
     def release(self, framework: str) -> Release:
         """The release of a framework that the job is for, as far as it is known."""
         if framework not in self._releases:
-            found = release_of(framework, self.config, self.versions, self.fork)
+            found = release_of(framework, self.config, self.versions, self.fork, self._pins)
             self._releases[framework] = found
         return self._releases[framework]
+
+    def _pins(self, package: str) -> Pins | None:
+        return self.checkout.pins(package, self.path)
 
     @cached_property
     def _releases(self) -> dict[str, Release]:

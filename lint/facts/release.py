@@ -1,7 +1,7 @@
 """Which release of a framework or which fork a job is for: named, pinned in its files, dated by options."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -10,12 +10,17 @@ from ...backends.dated import Dated, installed
 from ...backends.released_options import ReleasedOption
 from ...dsl.diagnostics import Severity
 from ...reading.facts import LaunchConfig, Unknown, dashed
+from ...reading.pins import Pins
 from ..releases.forks import fork_table, forks_by_place
 from ..releases.history import History, history
 
 #: Not a framework that parc writes for; programs of several are started with its options.
 TRANSFORMERS = "transformers"
-_BESIDE = {TRANSFORMERS: Dated("Transformers", "argument", re.compile(installed("transformers")))}
+_BESIDE = {
+    TRANSFORMERS: Dated(
+        "Transformers", "argument", "transformers", re.compile(installed("transformers"))
+    )
+}
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.M)
 
 
@@ -24,7 +29,7 @@ class Release:
     """The release that a job is for, as far as it is known.
 
     `version`: as the user or the files name it, None where nobody does. `fork`: of Megatron-LM, given by the
-    user. `config`: the job.
+    user. `config`: the job. `pins`: what its repository installs.
     """
 
     dated: Dated
@@ -32,6 +37,7 @@ class Release:
     config: LaunchConfig
     version: str | None = None
     fork: str | None = None
+    pins: Pins | None = None
 
     @property
     def title(self) -> str:
@@ -64,7 +70,27 @@ class Release:
         if self.release is not None:
             return (self.release,)
         having = [set(self.taking(name)) for name in self.used]
-        return tuple(each for each in self.history.releases if all(each in one for one in having))
+        return tuple(each for each in self.installed if all(each in one for one in having))
+
+    @property
+    def installed(self) -> tuple[str, ...]:
+        """The releases that the repository's requirements allow; all of them where it has none."""
+        versions = {
+            name: version
+            for table in self.history.tables
+            for name, version in table.versions.items()
+        }
+        if self.version is None and self.pins is not None:
+            return tuple(name for name in self.history.releases if self.pins.allow(versions[name]))
+        return self.history.releases
+
+    @property
+    def judged(self) -> str | None:
+        """The release by which options are judged: the one that is known, else the newest that may be
+        installed; None where that is in no table."""
+        if self.version is not None:
+            return self.release
+        return next(reversed(self.installed), None)
 
     def taking(self, name: str) -> tuple[str, ...]:
         """The releases that take an option, and do not only parse it to refuse it; oldest first."""
@@ -157,7 +183,10 @@ class Release:
     @property
     def newest(self) -> str:
         """The release that findings name: the one that is known, else the newest of all."""
-        newest = self.history.tables[-1].versions[self.history.newest]
+        judged = self.judged or self.history.newest
+        newest = next(
+            table.versions[judged] for table in self.history.tables if judged in table.versions
+        )
         return f"{self.title} {self.version if self.known else newest}"
 
     @property
@@ -208,14 +237,22 @@ def dated(framework: str | None) -> Dated | None:
 
 
 def release_of(
-    framework: str, config: LaunchConfig, versions: Mapping[str, str], fork: str | None
+    framework: str,
+    config: LaunchConfig,
+    versions: Mapping[str, str],
+    fork: str | None,
+    pins: Callable[[str], Pins | None] = lambda package: None,
 ) -> Release:
-    """`versions`: framework -> the release that the user names; what the files pin comes after it."""
+    """`versions`: framework -> the release that the user names. What the job's files install comes after it,
+    and then what their repository pins of a package."""
     telling = dated(framework)
     if telling is None:
         raise KeyError(framework)
     named = versions.get(framework) or pinned(telling.pinned, config.texts.values())
-    return Release(telling, history(framework), config, named, fork if telling.forked else None)
+    around = None if named else pins(telling.package)
+    named = named or (around.exact if around else None)
+    own = fork if telling.forked else None
+    return Release(telling, history(framework), config, named, own, around)
 
 
 def pinned(pattern: re.Pattern[str], texts: Iterable[str]) -> str | None:

@@ -21,6 +21,7 @@ from .words.word_expansion import pieces
 LONGEST_CHARACTERS = 2_000_000
 #: How many folders above a script are tried as the one in which it is started.
 MOST_FOLDERS = 6
+_GROOVY = re.compile(r"#![^\n]*\bgroovy\b")
 #: Gives the text of a file by its path, as `source x.sh` names it; None where there is none to be read.
 Folder = Callable[[str], str | None]
 
@@ -125,8 +126,15 @@ def _script(shell: Shell) -> Script:
     )
 
 
+def is_pipeline(path: str, text: str) -> bool:
+    """Whether Jenkins reads a file, in Groovy, and hands single strings of it to shells."""
+    return posixpath.basename(path).startswith("Jenkinsfile") or bool(_GROOVY.match(text))
+
+
 def unreadable(path: str, text: str) -> Unread | None:
     """Why a text is not parsed at all, None where it is."""
+    if is_pipeline(path, text):
+        return Unread("it is a pipeline of Jenkins, and no shell script", path, 1)
     if len(text) > LONGEST_CHARACTERS:
         reason = f"it has {len(text):,} characters, and no launch file has {LONGEST_CHARACTERS:,}"
         return Unread(reason, path, 1, over_limit=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -96,6 +97,46 @@ def test_git_and_settings_leave_files_out(capsys: Captured) -> None:
     Path("parc.toml").write_text('exclude = ["third", "a.*"]\n')
     assert judged(capsys, ".") == expected - {"third/f.sh", "a.sh"}
     assert judged(capsys, ".", "--exclude", "deep/") == expected - {"deep/e.sh", "deep/b.sh"}
+
+
+def commit(*names: str) -> None:
+    """The files of a new repository that git tracks, also those that .gitignore names."""
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    subprocess.run(["git", "add", "--force", "--", *names], check=True)
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_what_git_tracks_is_read_whatever_is_ignored(version: str, capsys: Captured) -> None:
+    launch = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 2\n"
+    names = ["kept.sh", "lost.sh", "out/deep/kept.sh", "out/lost.sh", "none/lost.sh", "a.sh"]
+    tree(dict.fromkeys(names, launch))
+    Path(".gitignore").write_text("kept.sh\nlost.sh\n/out\n/none\n")
+    commit("kept.sh", "out/deep/kept.sh", ".gitignore")
+    subprocess.run(["git", "update-index", "--index-version", version], check=True)
+    assert judged(capsys, ".") == {"a.sh", "kept.sh", "out/deep/kept.sh"}
+    assert judged(capsys, "out") == {"out/deep/kept.sh"}
+    Path("parc.toml").write_text('exclude = ["out"]\n')
+    assert judged(capsys, ".") == {"a.sh", "kept.sh"}
+    Path(".git/index").write_bytes(Path(".git/index").read_bytes()[:70])
+    assert judged(capsys, ".") == {"a.sh"}
+
+
+def test_a_submodule_has_its_index_elsewhere(capsys: Captured) -> None:
+    Path("part").mkdir()
+    tree({"part/job.sh": "torchrun --nproc-per-node 8 train.py\n", "part/.gitignore": "*.sh\n"})
+    Path(".git/modules").mkdir(parents=True)
+    subprocess.run(["git", "init", "--quiet", "made"], check=True)
+    Path("made/.git").rename(".git/modules/part")
+    Path("part/.git").write_text("gitdir: ../.git/modules/part\n")
+    subprocess.run(["git", "-C", "part", "add", "--force", "job.sh"], check=True)
+    assert judged(capsys, ".") == {"part/job.sh"}
+
+
+def test_a_pipeline_of_jenkins_is_no_shell_script(capsys: Captured) -> None:
+    text = 'pipeline { agent any\n  stages { sh "torchrun --nproc-per-node 8 train.py" } }\n'
+    tree({"Jenkinsfile": text, "ci": f"#!/usr/bin/env groovy\n{text}", "run": text})
+    assert judged(capsys, ".") == {"run"}
+    assert not findings(capsys, "Jenkinsfile", "--select", "PAR806")
 
 
 def test_a_named_file_is_judged_whatever_leaves_it_out(capsys: Captured) -> None:

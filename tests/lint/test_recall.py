@@ -112,6 +112,26 @@ srun torchrun --nnodes 2 --nproc_per_node 4 --rdzv_backend c10d --rdzv_endpoint 
 
 
 @pytest.mark.parametrize(
+    "step, expected",
+    [
+        ("srun torchrun {}$(hostname):29500 train.py", False),
+        ("srun torchrun {}`hostname`:29500 train.py", False),
+        ("srun torchrun {}$HOSTNAME:29500 train.py", False),
+        ('srun bash -c "torchrun {}$(hostname):29500 train.py"', False),
+        ("srun bash -c 'torchrun {}$(hostname):29500 train.py'", True),
+        ('srun bash -c "torchrun {}\\$(hostname):29500 train.py"', True),
+        ("echo 'now' && srun torchrun {}$HOSTNAME:29500 train.py", False),
+    ],
+)
+def test_a_substitution_is_of_the_shell_that_it_stands_in(
+    step: str, expected: bool, capsys: Captured
+) -> None:
+    options = "--nnodes 2 --nproc_per_node 4 --rdzv_backend c10d --rdzv_endpoint="
+    script = f"#!/bin/bash\n#SBATCH --nodes=2\n{step.format(options)}\n"
+    assert said(capsys, "PAR604", run=script) == expected
+
+
+@pytest.mark.parametrize(
     "batch, more, expected",
     [
         (4, "", True),

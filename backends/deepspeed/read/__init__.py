@@ -40,5 +40,5 @@ READER = Reader(
     variables=VARIABLES,
     kept=kept,
     layout_at=layout_at,
-    dated=Dated("DeepSpeed", "json", re.compile(installed("deepspeed"))),
+    dated=Dated("DeepSpeed", "json", "deepspeed", re.compile(installed("deepspeed"))),
 )

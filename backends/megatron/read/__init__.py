@@ -34,6 +34,7 @@ VARIABLES = frozenset(
 DATED = Dated(
     "Megatron-LM",
     "argument",
+    "megatron-core",
     re.compile(rf"\bcore_[rv](\d+\.\d+(?:\.\d+)?)\b|{installed('megatron[-_]core')}"),
     refused={
         "--batch-size": "2.0",

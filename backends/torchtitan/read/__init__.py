@@ -29,5 +29,5 @@ READER = Reader(
     arithmetic=ARITHMETIC,
     kept=when_called(f"{__name__}.kept", "kept"),
     variables=VARIABLES,
-    dated=Dated("torchtitan", "toml", re.compile(installed("torchtitan"))),
+    dated=Dated("torchtitan", "toml", "torchtitan", re.compile(installed("torchtitan"))),
 )

@@ -50,7 +50,7 @@ _SEVERAL = re.compile(r"\bNNODES=(?:[2-9]|[1-9]\d+)\s+\S")
 _FALLBACK = re.compile(r"\|\|\s*echo\s+[\"']?(?:localhost|127\.0\.0\.1)")
 _OWN_NAME = re.compile(
     r"(?:MASTER_ADDR=|--master[-_]addr[= ]|--rdzv[-_]endpoint[= ])[\"']?"
-    r"(?:\$\(\s*hostname\b|`\s*hostname\b|\$\{?HOSTNAME\b|\$\{?SLURMD_NODENAME\b)"
+    r"\\?(\$\(\s*hostname\b|`\s*hostname\b|\$\{?HOSTNAME\b|\$\{?SLURMD_NODENAME\b)"
 )
 _BY_VARIABLE = re.compile(
     r"--(?:rdzv[-_]endpoint|master[-_]addr|main_process_ip)[= ][\"']?\$\{?MASTER_ADDR\b"
@@ -85,7 +85,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             message = f"{match[1]} is the host that called {calls}, which other nodes may not reach"
             yield Complaint(message, place, related, help_text)
         elif (match := _OWN_NAME.search(line)) and (
-            _in_task(line, match.start()) or _on_each_node(launch, line)
+            _in_task(line, match.start(1)) or _on_each_node(launch, line)
         ):
             place = Place(path, number, match.start() + 1, len(match[0]))
             yield Complaint(
@@ -126,9 +126,27 @@ def _nodes(launch: LaunchedJob) -> int | None:
     return number_of(launch.setting("launcher", "--nnodes", "--num-machines"))
 
 
-def _in_task(line: str, start: int) -> bool:
-    """Whether the place is inside what srun starts on every node; the batch shell runs on the first alone."""
-    return "srun" in line[:start]
+def _in_task(line: str, at: int) -> bool:
+    """Whether a shell that srun starts on every node expands what begins at a place: the batch shell, on the
+    first node alone, expands all that no single quotes or backslash keep from it."""
+    step = line.find("srun")
+    if not 0 <= step < at:
+        return False
+    return line[at - 1] == "\\" or _in_single_quotes(line[:at])
+
+
+def _in_single_quotes(text: str) -> bool:
+    """Whether a text ends within single quotes."""
+    quote = ""
+    characters = iter(text)
+    for character in characters:
+        if character == "\\" and quote != "'":
+            next(characters, "")
+        elif character == quote:
+            quote = ""
+        elif not quote and character in "\"'":
+            quote = character
+    return quote == "'"
 
 
 def _on_each_node(launch: LaunchedJob, line: str) -> bool:

@@ -46,6 +46,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             continue
         if release.fork is not None and release.takes(setting.name):
             continue
+        if launch.declares(setting.name):
+            continue
         yield _complaint(launch, setting, last)
 
 

@@ -13,7 +13,6 @@ torchrun --nproc-per-node 8 run_clm.py --model_name_or_path gpt2 --output_dir ou
     --per_device_train_batch_size 4 --learning_rate 1e-4 --eval_strategy steps
 """
 
-import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
@@ -44,19 +43,16 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _has(release: Release, name: str) -> bool:
-    """Whether the release that is known, else the newest, has an option."""
-    judged = release.release or release.history.newest
-    return judged in release.history.releases_with(name)
+    """Whether the release that is known, else the newest that may be installed, has an option; one that no
+    table lists may have any."""
+    return release.judged is None or release.judged in release.history.releases_with(name)
 
 
 def _declared(launch: LaunchedJob, option: str) -> bool:
-    """Whether the program's file, where it lies beside the script, has a field of this name or takes it."""
+    """Whether the Python of the repository has a field of this name or takes it."""
     if option in _LLAMA_FACTORY and trainer_argument(launch, "finetuning_type") is not None:
         return True
-    text, name = launch.program_text, re.escape(option.lstrip("-"))
-    return text is not None and bool(
-        re.search(rf"^[^\S\n]+{name}\s*:|[\"']--{name}[\"']", text, re.MULTILINE)
-    )
+    return launch.declares(option)
 
 
 def _severity(launch: LaunchedJob, setting: Setting, release: Release) -> Severity:
@@ -68,7 +64,7 @@ def _severity(launch: LaunchedJob, setting: Setting, release: Release) -> Severi
 
 def _complaint(launch: LaunchedJob, setting: Setting, release: Release) -> Complaint:
     name, having = setting.name, release.history.releases_with(setting.name)
-    judged = release.release or release.history.newest
+    judged = release.judged or release.history.newest
     gone = release.history.earlier(having[-1], judged)
     when = f"{having[-1]} was the last" if gone else f"{having[0]} is the first"
     instead = release.history.forms_of(name)[-1].instead if gone else ""

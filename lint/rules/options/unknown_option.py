@@ -47,8 +47,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     judge = _of_known if release.known else _of_any
     for setting in launch.all("argument"):
         name = setting.name.partition("=")[0]
-        if name.startswith("--"):
-            yield from judge(launch, setting, name)
+        said = judge(launch, setting, name) if name.startswith("--") else ()
+        yield from (each for each in said if not launch.declares(name))
 
 
 def _of_known(launch: LaunchedJob, setting: Setting, name: str) -> Iterator[Complaint]:
