@@ -23,7 +23,7 @@ class Dated:
 
 
 def installed(package: str) -> str:
-    """Pattern of a release of a package as pip or the command `module` is told it; the release is the group."""
+    """Pattern of a package's release as pip or the command `module` is told it; the release is the group."""
     release = r"(\d+\.\d+(?:\.\d+)?)"
     load = r"^[ \t]*(?:module[ \t]+(?:load|add|swap)|ml)\b[^\n]*?[ \t]"
     return rf"\b{package}=={release}|(?m:{load}{package}/{release})"

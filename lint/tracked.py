@@ -20,7 +20,7 @@ _FLAGS = 60
 
 
 class Tracked:
-    """Paths that git tracks in the repositories of one search; each index is read once, and only if it is asked."""
+    """Paths that git tracks in the repositories of one search; each index is read once, when it is asked."""
 
     def __init__(self) -> None:
         self._roots: dict[str, str | None] = {}

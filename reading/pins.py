@@ -48,8 +48,8 @@ def is_pinning(name: str, folder: str = "") -> bool:
 
 
 def pins_of(package: str, texts: Iterable[str]) -> Pins | None:
-    """Releases of a package that the files of a folder allow. Where some name one release each, others that name
-    a range say nothing more."""
+    """Releases of a package that the files of a folder allow. Where some name one release each, others that
+    name a range say nothing more."""
     written = [
         each
         for text in texts
