@@ -44,8 +44,9 @@ def run(arguments: Namespace) -> int:
         return _write_baseline(arguments.write_baseline, judged)
     if arguments.fix or arguments.diff:
         judged = _fix(arguments, config, judged)
-    _print(arguments, judged, config.site)
-    return _exit_code(judged, arguments.fail_on or config.fail_on or "error")
+    fail_on = arguments.fail_on or config.fail_on or "error"
+    _print(arguments, judged, config.site, arguments.hints or fail_on == "info")
+    return _exit_code(judged, fail_on)
 
 
 def _judged(arguments: Namespace, config: ProjectSettings) -> list[Judged]:
@@ -175,12 +176,12 @@ def _cluster(name: str | None) -> Cluster | None:
     return cluster_named(name)
 
 
-def _print(arguments: Namespace, judged: list[Judged], site: str | None) -> None:
+def _print(arguments: Namespace, judged: list[Judged], site: str | None, hints: bool) -> None:
     from parc.lint.formats import FORMATS as PRINTERS
     from parc.lint.formats.facts import facts_text
     from parc.lint.formats.sarif import sarif
     from parc.lint.formats.statistics import statistics, statistics_json
-    from parc.lint.formats.text import text
+    from parc.lint.formats.text import concise, text
 
     if arguments.diff:
         return
@@ -190,7 +191,9 @@ def _print(arguments: Namespace, judged: list[Judged], site: str | None) -> None
     if arguments.facts and arguments.format in ("text", "concise"):
         print(facts_text(judged))
     if arguments.format == "text":
-        print(text(judged, line_width(sys.stdout)))
+        print(text(judged, line_width(sys.stdout), hints))
+    elif arguments.format == "concise":
+        print(concise(judged, hints))
     elif arguments.format == "sarif":
         print(sarif(judged, site))
     else:
@@ -199,7 +202,7 @@ def _print(arguments: Namespace, judged: list[Judged], site: str | None) -> None
 
 def _write_baseline(path: Path, judged: list[Judged]) -> int:
     from parc.lint.accepted.baseline import baseline_text, is_baseline
-    from parc.lint.formats.text import counted
+    from parc.lint.formats.summary import counted
     from parc.lint.judging import findings
 
     from ..writing.single_file import refuse, replace

@@ -69,6 +69,7 @@ def _about_rules(parser: ArgumentParser) -> None:
 def _about_output(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--format", choices=FORMATS, default="text", help="how to print; text unless given")
+    add("--hints", action="store_true", help="print hints too, and every finding in full")
     add("--statistics", action="store_true", help="print how often each rule speaks")
     add("--facts", action="store_true", help="print what was read of every job")
     add(

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from ...dsl.diagnostics import one_line
 from ..finding import Finding
 from ..judging import Judged, findings
-from .text import position, summary
+from .grouped import position
+from .summary import summary
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 

@@ -8,7 +8,7 @@ from ...dsl.diagnostics import Note
 from ...reading.facts import Fact, Unknown
 from ..finding import Finding
 from ..judging import Judged, findings
-from .text import position
+from .grouped import position
 
 
 def as_json(judged: Sequence[Judged]) -> str:

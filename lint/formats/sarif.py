@@ -14,7 +14,7 @@ from ..judging import Judged, findings
 from ..record import default_level
 from ..rule_page import page
 from ..rules import RULES
-from .text import position
+from .grouped import position
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}

@@ -33,7 +33,7 @@ def printed(rule: Rule, heading: str, capsys: Captured) -> str:
     for name, text in rule.example(heading).items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text)
-    main(["lint", "--own-levels", *rule.arguments(heading)])
+    main(["lint", "--own-levels", "--hints", *rule.arguments(heading)])
     captured = capsys.readouterr()
     assert not captured.err
     return captured.out.rstrip("\n").rpartition("\n")[0].rstrip("\n") + "\n"
