@@ -103,10 +103,17 @@ class Reader:
     """What predicates ask of a job and its facts do not say, such as a default of the framework."""
     options: Callable[[LaunchConfig], Values] = nothing
     """Settings of the target block that would write such files, such as its release."""
-    unexpressed: Callable[[LaunchConfig], Iterator[Setting]] = field(
-        default=lambda config: iter(())
+    layout: Callable[[LaunchConfig], Values] = nothing
+    """Decisions of the layout beside facts, by name."""
+    says: Callable[[LaunchConfig, Setting], bool | None] = field(
+        default=lambda config, setting: None
     )
-    """The framework's settings that neither the readers above nor the layout say, for `parc import`."""
+    """Whether a job says a setting of the framework, or parc decides it with every job; False where no job
+    can, None where the job that is written of the files tells."""
+    refines: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Fact -> settings that change its meaning: where one of them is lost, a job does not say the fact."""
+    unread: Callable[[LaunchConfig], Iterator[Setting]] = field(default=lambda config: iter(()))
+    """What is lost of its files beside their settings, such as arguments of a model in Python."""
     variables: frozenset[str] = frozenset()
     """Variables of the environment that parc sets with each of its jobs."""
     fork: Callable[[LaunchConfig], str | None] = field(default=lambda config: None)

@@ -8,7 +8,7 @@ from ..compiler.plan import Plan
 from ..compiler.run import run_of
 from ..dsl.inputs.documents import json_value
 from ..dsl.job import Job
-from ..reading.facts import LaunchConfig, text_of
+from ..reading.facts import LaunchConfig, Setting, Unknown, text_of
 from .languages import bash, json
 
 #: What says, beside an entry script and in the folder of a run, what decides its training.
@@ -80,3 +80,8 @@ def below(folder: str | None, config: LaunchConfig) -> str | None:
     if folder is None or not run:
         return folder
     return f"$RUN_DIR{folder[len(run):]}" if f"{folder}/".startswith(f"{run}/") else folder
+
+
+def is_of_the_run(setting: Setting) -> bool:
+    """Whether a value is not known because the folder of the run, which parc names, is part of it."""
+    return any(isinstance(each, Unknown) and "RUN_DIR" in each.reason for each in setting.values)

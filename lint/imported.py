@@ -18,7 +18,7 @@ from ..reading.facts import Setting
 from .facts.batch import Batch, batches
 from .facts.described import NEEDED, described_layout, described_model, described_train
 from .facts.launched_job import LaunchedJob
-from .unexpressed import lines, sayable, unexpressed
+from .unexpressed import altered, lines, sayable, unexpressed
 
 #: What a job leaves out when it is the language's own default, or says nothing.
 _IDLE = {"bias": False, "tied": False, "qk_norm": False, "mtp_layers": 0, "dropout": 0.0}
@@ -48,19 +48,19 @@ class Imported:
 def imported(launch: LaunchedJob, cluster: str | None = None) -> Imported:
     """The job that a launch describes; `cluster` names where it runs, such as std.h100_pod."""
     model, train = described_model(launch), described_train(launch)
+    lost = unexpressed(launch.config)
     name = block_name(_job_name(launch), "job")
     unknown: list[str] = []
     blocks = [
         _settings(f"model {name}", model, NEEDED["model"], unknown, "model"),
         _cluster(launch, cluster, unknown),
         _settings("train", train, NEEDED["train"], unknown, "train"),
-        _goal(launch),
+        _goal(launch, lost),
         _target(launch, unknown),
         *_launch_blocks(launch),
     ]
     sources = ", ".join(one_line(PurePath(path).name) for path in launch.config.texts)
     head = f"# Imported by parc from {sources}. Commented settings are not in these files."
-    lost = unexpressed(launch.config)
     return Imported(draft([head, *blocks, *_lost(lost)]), tuple(unknown), lost)
 
 
@@ -99,6 +99,8 @@ def _value(value: Any) -> str:
             return f"{value:g}"
         case Data():
             return _data_text(value)
+        case None:
+            return "none"
     return str(value)
 
 
@@ -173,9 +175,11 @@ def _gpus_of(name: str) -> int | None:
     return cluster_named(name).gpus_per_node
 
 
-def _goal(launch: LaunchedJob) -> str:
-    """The layout as conditions: without them parc would choose its own."""
-    layout = described_layout(launch)
+def _goal(launch: LaunchedJob, lost: Iterable[Setting]) -> str:
+    """The layout as conditions: without them parc would choose its own. What a setting changes that no job
+    says is no condition."""
+    changed = altered(launch, lost)
+    layout = {name: v for name, v in described_layout(launch).items() if name not in changed}
     moe = bool(launch.number("experts"))
     conditions = [
         f"  require {name} == {value}"

@@ -82,14 +82,21 @@ class CommandOptions:
 
     def settings(self, scope: str) -> Iterator[Setting]:
         for option in self.every:
-            yield setting(
-                scope, option.name, option.word, tuple(word.text for word in option.values)
-            )
+            texts = tuple(word.text for word in option.values)
+            yield setting(scope, option.name, option.word, texts, option.place)
 
 
-def setting(scope: str, name: str, word: Word, values: tuple[Value | Unknown, ...]) -> Setting:
-    """A setting at the place of a word."""
-    return Setting(scope, name, values, word.path, word.line, word.column, max(1, len(name)))
+def setting(
+    scope: str,
+    name: str,
+    word: Word,
+    values: tuple[Value | Unknown, ...],
+    value: Word | None = None,
+) -> Setting:
+    """A setting at the place of a word; `value` is the word of its first value."""
+    at = None if value is None else (value.path, value.line, value.column)
+    length = max(1, len(name))
+    return Setting(scope, name, values, word.path, word.line, word.column, length, at)
 
 
 def options(command: Word, words: Sequence[Word], switches: Collection[str] = ()) -> CommandOptions:

@@ -51,7 +51,8 @@ class Setting:
     "sbatch", "environment", "json", "toml", "yaml" or "python". `name` is as written:
     `--tensor-model-parallel-size`, `zero_optimization.stage`, `--nodes`. A switch has no values; `--spec a b`
     has two. `length` covers the name's characters in the file, from `column`; a name that came out of an
-    expansion has the place of the word that brought it.
+    expansion has the place of the word that brought it. `value_at` is the place of its first value, where a
+    fact of that value has it: the assignment of a variable; None for the setting's own place.
     """
 
     scope: str
@@ -61,6 +62,7 @@ class Setting:
     line: int
     column: int = 1
     length: int = 1
+    value_at: tuple[str, int, int] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ READER = Reader(
     configs=(ConfigFile("yaml", alone, is_config), ConfigFile("yml", alone, is_config)),
     model=when_called(f"{__name__}.described", "model"),
     train=when_called(f"{__name__}.described", "train"),
+    says=when_called(f"{__name__}.described", "says"),
     program=PROGRAM,
 )
 

@@ -5,7 +5,7 @@ gated and normalise by RMS without biases; Starcoder2's are plain, with layer no
 embeddings.
 """
 
-from ...reading.facts import LaunchConfig
+from ...reading.facts import LaunchConfig, Setting
 from ..described import Places, counts, known, rates
 from ..reader import Values
 
@@ -66,6 +66,18 @@ def model(config: LaunchConfig) -> Values:
 
 def train(config: LaunchConfig) -> Values:
     return counts(config, _STEPS) | rates(config, _SPEEDS)
+
+
+#: Keys that choose the model's class, or say what a Starcoder2 has by itself.
+_CLASSES = ("is_llama_config", "is_qwen2_config", "is_starcoder2_config")
+_STARCODERS = ("grouped_query", "tie_word_embeddings")
+
+
+def says(config: LaunchConfig, setting: Setting) -> bool | None:
+    """Whether a job says a key by the rest of its model; None where its values tell."""
+    own = _STARCODERS if _given(config, "is_starcoder2_config") else ()
+    names = tuple(f"{_MODEL}{name}" for name in (*_CLASSES, *own))
+    return True if setting.name in names and setting.values == (True,) else None
 
 
 def _given(config: LaunchConfig, key: str) -> bool:

@@ -92,4 +92,4 @@ def overrides(launch: Started) -> Iterator[Override]:
 def settings(given: Mapping[str, Override]) -> Iterator[Setting]:
     """The overrides as settings of the program."""
     for each in given.values():
-        yield setting("argument", each.key, each.word, (each.value.text,))
+        yield setting("argument", each.key, each.word, (each.value.text,), each.value)

@@ -54,11 +54,16 @@ def described_layout(launch: LaunchedJob) -> dict[str, int | str]:
     if (launch.number("ulysses") or 1) > 1:
         found["cp"] = launch.number("ulysses") or 1
     found |= known(**{name: launch.number(name) for name in ("micro_batch", "zero")})
+    found |= {name: size for name in ("hpz",) if (size := launch.number(name) or 1) > 1}
+    if (launch.number("dp_replicate") or 1) > 1:
+        found |= known(dp_shard=launch.number("dp_shard"))
     recompute, offload = launch.value("recompute"), launch.value("offload")
     order = launch.value("order")
     found |= {"order": order} if order in PASSES and found.get("pp", 1) != 1 else {}
     found |= {"offload": offload} if offload in ("optimizer", "all") else {}
-    return found | ({"recompute": str(recompute)} if recompute in RECOMPUTED else {})
+    found |= {"recompute": str(recompute)} if recompute in RECOMPUTED else {}
+    reader = reader_of(launch.config)
+    return found | (reader.layout(launch.config) if reader else {})
 
 
 def described_job(launch: LaunchedJob, cluster: Cluster) -> Job | None:

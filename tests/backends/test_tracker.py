@@ -13,6 +13,7 @@ from parc.backends.deepspeed.options import Options as DeepSpeed
 from parc.backends.megatron.options import Options as Megatron
 from parc.backends.torchtitan.options import Options as TorchTitan
 from parc.compiler.plan import Layout
+from parc.lint.unexpressed import unexpressed
 from tests.support.read_back import read_back
 from tests.support.sample_plans import sample_plan, train_of
 
@@ -86,4 +87,4 @@ def test_it_is_read_back(target: str, tracker: Tracker) -> None:
     assert "tensorboard" not in options
     # Megatron-LM's project is an option of its own, which is read as such.
     assert said in ((tracker, None), (None, "llama3_8b"))
-    assert [each.name for each in reader.unexpressed(config)] == []
+    assert [each.name for each in unexpressed(config)] == []

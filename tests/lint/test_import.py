@@ -111,7 +111,7 @@ PLACEMENT = {
 
 
 #: Has a variable before its value, which the image of a pod may set.
-OF_IMAGES = {"--data-path"}
+OF_IMAGES = {"--data-path", "--save", "--tokenizer-model"}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -62,7 +62,7 @@ fsdp_config:
   sharding_strategy: FULL_SHARD
 """
 ON_PLATFORM = "compute:\n  gpus: 16\nparameters:\n" + "".join(
-    f"  {line}\n" for line in MPT.replace("${tokens}", "32000").splitlines()
+    f"  {line}\n" for line in MPT.replace("${tokens}\ntokens: 32000", "32000").splitlines()
 )
 OLMO = """model:
   d_model: 1024

@@ -8,7 +8,7 @@ from ...reader import ConfigFile, Reader
 from . import accelerate, trainer_yaml
 from .described import model, train
 from .discovered import is_config
-from .expressed import unexpressed
+from .expressed import says
 from .jobs import alone, job
 from .kept import kept, layout_at
 from .log import read_log
@@ -36,7 +36,7 @@ READER = Reader(
     model=model,
     train=train,
     options=options,
-    unexpressed=unexpressed,
+    says=says,
     variables=VARIABLES,
     kept=kept,
     layout_at=layout_at,

@@ -1,14 +1,54 @@
-"""Keys of a DeepSpeed config and options of train.py that no job says, for `parc import`."""
+"""Keys of a DeepSpeed config and options of train.py that a job says with some of their values alone."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
-from ....reading.facts import LaunchConfig, Setting
+from ....reading.facts import LaunchConfig, Setting, dashed, text_of
+from ...run_folder import is_of_the_run
 from ..option_rows import ROWS
+from .described import written
+from .jobs import TRAINER
+
+#: What parc writes whatever the job says, and what says nothing beside the other keys, with the values of
+#: which that holds; empty for any.
+_NEUTRAL: Mapping[str, tuple[str, ...]] = {
+    "bf16.immediate_grad_update": ("True",),
+    "data_types.grad_accum_dtype": ("fp32",),
+    "optimizer.params.adam_w_mode": ("True",),
+    "optimizer.params.eps": ("1e-08",),
+    "seq_parallel_communication_data_type": ("bf16", "fp16"),
+    "tensorboard.output_path": (),
+    "zero_allow_untested_optimizer": (),
+    "zero_optimization.offload_optimizer.device": ("cpu", "none"),
+    "zero_optimization.offload_param.device": ("cpu", "none"),
+    "zero_optimization.overlap_comm": (),
+}
 
 
-def unexpressed(config: LaunchConfig) -> Iterator[Setting]:
-    """Keys and options that no job says, in their order."""
-    for scope in ("argument", "json"):
-        for setting in config.all(scope):
-            if not {setting.name, setting.name.replace("_", "-")} & ROWS.expressed:
-                yield setting
+def says(config: LaunchConfig, setting: Setting) -> bool | None:
+    """Whether a job says a key or an option, with this value; None where its values tell."""
+    if _is_known(config, setting):
+        return True
+    names = {setting.name, setting.name.replace("_", "-")}
+    row = next((row for row in ROWS.rows if names & {*row.names}), None)
+    if setting.scope not in ("argument", "json") or row is None or row.owner == "other":
+        return None
+    if row.owner in ("chosen", "watched") and not row.lost:
+        return True
+    if row.name == "--save" and is_of_the_run(setting):
+        return True
+    if row.name == "wandb.project" and written(config, "training").get("tracker") == "wandb":
+        return True
+    allowed = _NEUTRAL.get(row.name)
+    if allowed is not None and (not allowed or text_of(setting) in allowed):
+        return True
+    return None
+
+
+def _is_known(config: LaunchConfig, setting: Setting) -> bool:
+    """Whether an argument of a trainer repeats what the config says."""
+    name, text = dashed(setting.name), text_of(setting)
+    if name in ("--bf16", "--fp16"):
+        precision = str(config.value("precision")).removesuffix("=True")
+        return precision == name[2:] and (text or "true").lower() in ("true", "1", "yes")
+    fact = next((fact for fact, names in TRAINER.items() if name in names), None)
+    return fact is not None and text is not None and str(config.value(fact)) == text

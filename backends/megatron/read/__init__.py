@@ -8,12 +8,12 @@ from ...reader import ConfigFile, Reader
 from . import yaml_config
 from .answers import ANSWERS, fork
 from .described import train
-from .expressed import unexpressed
+from .expressed import REFINES, says
 from .jobs import job
 from .kept import kept, layout_at
 from .log import read_log
 from .model import model
-from .target_block import options
+from .target_block import layout, options
 
 #: What the emitted scripts set.
 VARIABLES = frozenset(
@@ -74,6 +74,8 @@ READER = Reader(
     dated=DATED,
     kept=kept,
     layout_at=layout_at,
-    unexpressed=unexpressed,
+    layout=layout,
+    says=says,
+    refines=REFINES,
     variables=VARIABLES,
 )

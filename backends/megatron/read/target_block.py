@@ -37,6 +37,13 @@ def options(config: LaunchConfig) -> Values:
     return {name: value for name, value in found.items() if _says(name, value)}
 
 
+def layout(config: LaunchConfig) -> Values:
+    """Layers of a chunk that are recomputed in full, where these are not all."""
+    full, method = config.value("recompute") == "full", text_of(config.option("--recompute-method"))
+    layers = number_of(config.option("--recompute-num-layers"))
+    return {"recompute_layers": layers} if full and method == "block" and layers else {}
+
+
 def _says(name: str, value: Any) -> bool:
     if value is None or value == Options.model_fields[name].default:
         return False

@@ -38,6 +38,15 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
+#: Key -> the one that replaces it, in tokens, from 0.5.0 on (torchtitan/config/configs.py, TrainingConfig).
+#: Where the new one is given, the default of an earlier release does not hold.
+LATER = {
+    "training.seq_len": "training.max_context_length",
+    "training.local_batch_size": "training.num_tokens_per_microbatch_per_dp_rank",
+    "training.global_batch_size": "training.num_tokens_per_train_step",
+}
+
+
 @dataclass(frozen=True)
 class Place:
     path: str
@@ -61,10 +70,14 @@ class Settings:
         return key in self.values
 
     def value(self, key: str) -> Any:
+        if key not in self.values and LATER.get(key) in self.values:
+            return Unknown(f"`{LATER[key]}` of a later release says it")
         return self.values.get(key, DEFAULTS.get(key))
 
     def number(self, key: str) -> Number:
         value = self.value(key)
+        if isinstance(value, Unknown):
+            return value
         if isinstance(value, bool) or not isinstance(value, int):
             return Unknown(f"`{key}` is {value!r}, not a whole number")
         return value

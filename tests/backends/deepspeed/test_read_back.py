@@ -15,6 +15,7 @@ from parc.backends.deepspeed.read import READER
 from parc.dsl import std_model
 from parc.dsl.model import Model
 from parc.dsl.settings import Data
+from parc.lint.unexpressed import unexpressed
 from tests.support.read_back import read_back
 from tests.support.sample_plans import LLAMA3_8B, sample_job, sample_plan, train_of
 
@@ -85,4 +86,4 @@ def test_options_are_themselves_again() -> None:
     )
     job = read_back(BACKEND.emit(sample_plan("deepspeed", options)))
     assert Options(**READER.options(job)) == options
-    assert list(READER.unexpressed(job)) == []
+    assert list(unexpressed(job)) == []

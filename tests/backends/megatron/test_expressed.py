@@ -7,8 +7,9 @@ import pytest
 
 from parc.backends.megatron import BACKEND, read
 from parc.backends.megatron.option_rows import ROWS
-from parc.backends.megatron.read.expressed import OTHER, unexpressed
+from parc.backends.megatron.read.expressed import OTHER
 from parc.backends.megatron.read.spelling import TELLING
+from parc.lint.unexpressed import unexpressed
 from tests.support.megatron_plans import PLANS
 from tests.support.read_back import read_back
 
@@ -43,7 +44,7 @@ def test_nothing_that_parc_emits_is_lost(name: str) -> None:
     assert lost <= PLACEMENT
 
 
-BASE = "--num-layers 2 --hidden-size 64 --micro-batch-size 1 --train-iters 100"
+BASE = "--num-layers 2 --hidden-size 64 --micro-batch-size 1 --train-iters 100 --bf16"
 
 
 @pytest.mark.parametrize(

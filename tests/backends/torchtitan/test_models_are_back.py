@@ -16,6 +16,7 @@ from parc.compiler.plan import Layout
 from parc.dsl import std_model
 from parc.dsl.library import std_entries
 from parc.dsl.model import Model
+from parc.lint.unexpressed import unexpressed
 from parc.reading.facts import Kind, LaunchConfig, Setting
 from tests.support.linted import Captured
 from tests.support.sample_plans import sample_job, sample_plan, train_of
@@ -188,7 +189,7 @@ def test_what_no_job_says_is_listed(arguments: str) -> None:
     config = LaunchConfig(
         Kind("torchtitan", "toml", "toml"), (), (), (flavor,), "torchtitan", {"own.py": module}
     )
-    found = list(BACKEND.reader.unexpressed(config))
+    found = list(BACKEND.reader.unread(config))
     assert [each.name for each in found] == LOST[arguments]
     assert all((each.path, each.line) == ("own.py", 2) for each in found)
 
@@ -198,7 +199,4 @@ def test_nothing_of_parcs_own_files_is_lost(name: str) -> None:
     layout = Layout(dp_replicate=8) if std_model(name).tied else Layout(dp_shard=8, zero=3)
     files = BACKEND.emit(sample_plan("torchtitan", model=asked(name), layout=layout))
     (config,) = read_jobs(files)
-    assert (
-        "torchtitan/parc_model.py" in config.texts
-        and list(BACKEND.reader.unexpressed(config)) == []
-    )
+    assert "torchtitan/parc_model.py" in config.texts and list(unexpressed(config)) == []
