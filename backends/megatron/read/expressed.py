@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from ....compiler.checkpoints import KEPT, spread
 from ....reading.facts import LaunchConfig, Setting, dashed, number_of, text_of
 from ...run_folder import is_of_the_run
-from ..emit.training import FORMATS
 from ..option_rows import ROWS
 from ..stack import WHOLE_STEP
+from ..transformer_engine import FORMATS
 from .ramp import batch_ramp
 from .target_block import distributed_optimizer, options
 
