@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterator, Sequence
 
 from ...reading import sbatch_options
@@ -16,6 +18,8 @@ _REACHING_WORDS = """srun mpirun mpiexec ssh pdsh clush parallel ibrun jsrun ort
     horovodrun"""
 _REACHING = frozenset(_REACHING_WORDS.split())
 _REACHING_OPTIONS = ("--hostfile", "--launcher")
+#: `-p` among the short options of mkdir.
+_P = re.compile("-[a-z]*p")
 _LAUNCHING_MODULES = ("torch.distributed.run", "torch.distributed.launch")
 
 
@@ -69,6 +73,19 @@ def reaches_nodes(command: TracedCommand) -> bool:
     """Whether a command, or what starts it, may start processes on other nodes."""
     hosts = any(word.lead.startswith(_REACHING_OPTIONS) for word in command.words)
     return hosts or not _REACHING.isdisjoint(command.programs)
+
+
+def makes_folder(command: TracedCommand, folder: str) -> bool:
+    """Whether a command makes a relative or absolute folder; mkdir may make one that is not known."""
+    if command.programs[-1] not in ("mkdir", "install"):
+        return False
+    wanted = posixpath.normpath(folder) + "/"
+    parents = any(word.lead in ("--parents", "-D") or _P.match(word.lead) for word in command.words)
+    for word in command.words[1:]:
+        made = posixpath.normpath(word.lead or ".") + "/"
+        if not word.lead or made == wanted or (parents and made.startswith(wanted)):
+            return True
+    return False
 
 
 def place_of(word: Word, command: TracedCommand) -> Place:

@@ -157,6 +157,8 @@ class Shell:
     #: Output that a substitution, a pipe or a file captures; None where nothing captures it.
     output: list[Piece] | None = None
     stdin: Text | None = None
+    #: Files that redirections have open for the statement that runs.
+    opens: tuple[Word, ...] = ()
     #: Local variables of each active function, with the values that they hide.
     hidden: list[dict[str, Variable | None]] = field(default_factory=list)
     depth: int = 0

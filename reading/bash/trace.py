@@ -20,7 +20,7 @@ class TracedCommand(NamedTuple):
     `wrappers` are the commands before it on its line, `srun` and `env` with their options, and `outer` those
     that started its script or its `bash -c` text, outermost first. `scripts` are the files that led here,
     `place` is where the line is written: path, line, column. `captured`: a substitution, a pipe or a file
-    takes its output.
+    takes its output. `opens` are the files that redirections open for it to write to, and `/dev` is none.
     """
 
     words: tuple[Word, ...]
@@ -29,6 +29,7 @@ class TracedCommand(NamedTuple):
     scripts: tuple[str, ...]
     place: tuple[str, int, int]
     captured: bool = False
+    opens: tuple[Word, ...] = ()
 
     @property
     def programs(self) -> tuple[str, ...]:

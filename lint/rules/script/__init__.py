@@ -12,6 +12,7 @@ from . import (
     placeholder,
     positional_count,
     quoted_list,
+    redirect_folder,
     script_newlines,
     unreadable_config,
 )
@@ -29,5 +30,6 @@ MODULES = (
     missing_file,
     not_exported,
     quoted_list,
+    redirect_folder,
     hostfile_line,
 )

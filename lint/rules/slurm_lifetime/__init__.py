@@ -7,6 +7,7 @@ from . import (
     signal_lead,
     signal_to_launcher,
     signal_without_trap,
+    spool_path,
     trap_waits,
 )
 
@@ -14,6 +15,7 @@ MODULES = (
     output_folder,
     endless_requeue,
     signal_without_trap,
+    spool_path,
     trap_waits,
     signal_to_launcher,
     signal_lead,

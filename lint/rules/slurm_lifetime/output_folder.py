@@ -22,20 +22,20 @@ srun python train.py
 """
 
 import os
-import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
 from ....dsl.diagnostics import Severity
 from ....reading.bash.trace import TracedCommand
 from ...facts.batch import Batch, batches
-from ...facts.commands import place_of, ran_by
+from ...facts.commands import makes_folder, place_of, ran_by
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR647"
 TITLE = "output in a folder that the script creates"
-SEVERITY = "warning"
+SEVERITY = "error"
+STOPS = "itself"
 SOURCE = "measured with SLURM 22.05.8: Could not open stdout file"
 FILE = "job.sbatch"
 
@@ -45,7 +45,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         for given, folder in batch.output_folders("output"):
             plain = re.escape(folder.removeprefix("./"))
             ran = ran_by(launch, batch)
-            made = [at for at, each in enumerate(ran) if _makes(each, folder)]
+            made = [at for at, each in enumerate(ran) if makes_folder(each, folder)]
             if "%" in folder or not made or _submits_itself(ran[made[-1] :], batch):
                 continue
             if launch.has_folder(folder, batch.path):
@@ -57,14 +57,6 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             severity: Severity | None = "info" if told else None
             help_text = "create the folder before sbatch"
             yield Complaint(message, given.place, related, help_text, severity)
-
-
-def _makes(command: TracedCommand, folder: str) -> bool:
-    if command.programs[-1] != "mkdir":
-        return False
-    return any(
-        posixpath.normpath(word.lead) == posixpath.normpath(folder) for word in command.words
-    )
 
 
 def _submits_itself(behind: Sequence[TracedCommand], batch: Batch) -> bool:

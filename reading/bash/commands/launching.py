@@ -93,8 +93,9 @@ def trace(
             wrappers = [*wrappers, tuple(words[: len(words) - len(behind)])]
             words = behind
     at = place or (words[0].path, words[0].line, words[0].column)
+    captured = shell.output is not None
     ran = TracedCommand(
-        tuple(words), tuple(wrappers), shell.wrappers, shell.scripts, at, shell.output is not None
+        tuple(words), tuple(wrappers), shell.wrappers, shell.scripts, at, captured, shell.opens
     )
     shell.world.trace[ran] = None
 

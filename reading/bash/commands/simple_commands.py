@@ -21,6 +21,8 @@ from .printing_programs import FILTERS, SILENT
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+#: Operators that open a file to write to it.
+_OPEN = frozenset({">", ">>", "&>", "&>>", ">|", ">&"})
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 
 
@@ -219,7 +221,7 @@ def redirected(shell: Shell, source: PlacedText, node: Node) -> Status:
 def _with_redirects(
     shell: Shell, source: PlacedText, redirects: list[Node], body: Callable[[], Status]
 ) -> Status:
-    before = shell.stdin
+    before, opens = shell.stdin, shell.opens
     targets: list[tuple[Text, bool]] = []
     after: list[Node] = []
     for redirect in redirects:
@@ -232,7 +234,7 @@ def _with_redirects(
         status: Status = body()
         printed = shell.output
     finally:
-        shell.output, shell.stdin = output, before
+        shell.output, shell.stdin, shell.opens = output, before, opens
     _write(shell, targets, tuple(printed))
     for node in after:
         shell.stdin = tuple(printed)
@@ -276,15 +278,19 @@ def _file_redirect(
     operators = {child.type for child in node.children if not child.is_named}
     files = [child for child in node.children if child.is_named and child.type != "file_descriptor"]
     descriptor = next((child for child in node.children if child.type == "file_descriptor"), None)
-    if not files or operators & {">&", "<&", ">&-", "<&-"}:
+    if not files or operators & {"<&", ">&-", "<&-"} or files[0].type == "number":
         return
     path = joined(shell, source, files[0].start_byte, files[0].end_byte)
     if str(lenient(path)).startswith("/dev/"):
         return
+    if path and operators & _OPEN:
+        shell.opens = (*shell.opens, Word(path))
     if "<" in operators:
         found = shell.files.get(text_key(path)) or _file(shell, path)
         shell.stdin = found
-    elif descriptor is None or source.text[descriptor.start_byte] == "1":
+    elif ">&" not in operators and (
+        descriptor is None or source.text[descriptor.start_byte] == "1"
+    ):
         targets.append((path, bool(operators & {">>", "&>>"})))
 
 
