@@ -20,7 +20,7 @@ and so are its chains.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 #: Time of passes in one direction by rank and chunk, in any unit.
@@ -30,50 +30,18 @@ Times = Sequence[Sequence[int]]
 def longest_chain(forward: Times, backward: Times, microbatches: int, group: int) -> int:
     """The time of a step in 1F1B, interleaved where ranks have several chunks; messages take none. `group`
     micro-batches pass a chunk before the next chunk's turn."""
-    chains = Chains(forward, backward, microbatches, group)
-    return max((*chains.sound, *chains.repeated()))
+    return Chains(Ranks(forward, backward, group), microbatches).longest
 
 
 @dataclass(frozen=True)
-class Chains:
-    """Chains of passes of a step; `group` micro-batches pass a chunk before the next chunk's turn."""
+class Ranks:
+    """The passes of a pipeline's ranks, and what of a step's chains is alike for any number of micro-batches;
+    `group` of them pass a chunk before the next chunk's turn."""
 
     forward: Times
     backward: Times
-    microbatches: int
     group: int
-
-    @cached_property
-    def sound(self) -> list[int]:
-        """The time of chains that every step has. Of ranks that are alike the last turns best."""
-        stays = self.stays
-        found = [max(stays)]
-        for rank in {0, self.slowest_inner, len(stays) - 1, stays.index(max(stays))}:
-            ahead = _turn(self.forward, self.backward, self.group, self.microbatches, rank)
-            behind = _turn(self.backward, self.forward, self.group, self.microbatches, rank)
-            found.append(stays[rank] + max(ahead, behind))
-            if _run_ahead(self.forward, self.group, rank) < self.microbatches * self.vpp:
-                found.append(stays[rank] + ahead + behind)
-        if self.group == self.microbatches:
-            for there, back in ((self.forward, self.backward), (self.backward, self.forward)):
-                found.append(_warm_up(there, self.group)[1][-1] + sum(map(sum, back)))
-        return found
-
-    def repeated(self) -> Iterator[int]:
-        """The time of chains that change ranks once in each round of micro-batches."""
-        rounds = self.microbatches // self.group
-        if self.vpp == 1 or rounds == 1:
-            return
-        each, last = self.slowest_inner, len(self.forward) - 1
-        heavier, way = self._visit(last - each)
-        if each != last and heavier > way:
-            yield self.stays[each] + rounds * heavier - (rounds - 1) * way
-        around = self._around()
-        if around > 0:
-            yield self.stays[last] + (rounds - 1) * around
-        wrap = self._wrap(each)
-        if wrap > 0:
-            yield self._without_wraps(each) + self._once_more(each) + (rounds - 2) * wrap
+    _turns: dict[tuple[int, bool, int], int] = field(default_factory=dict, compare=False)
 
     @property
     def vpp(self) -> int:
@@ -91,66 +59,129 @@ class Chains:
         return [sum(rank) for rank in self.chunks]
 
     @cached_property
-    def stays(self) -> list[int]:
-        """All passes of one rank, after the longest way to it and before the longest way back."""
+    def ramps(self) -> list[int]:
+        """The longest way to a rank and back, beside all passes of that rank."""
         begins = _warm_up(self.forward, self.group)[0], _warm_up(self.backward, self.group)[0]
         own = [self.group * sum(rank[:-1]) for rank in self.chunks]
-        return [
-            self.microbatches * slot + ahead + behind - ramps
-            for slot, ahead, behind, ramps in zip(self.slots, *begins, own, strict=True)
-        ]
+        return [there + back - less for there, back, less in zip(*begins, own, strict=True)]
 
-    @property
+    @cached_property
     def slowest_inner(self) -> int:
         """The last of the slowest ranks between the ends, or of two ranks the slower one."""
         pp = len(self.slots)
         inner = range(1, pp - 1) if pp > 2 else range(pp)
         return max(inner, key=lambda rank: (self.slots[rank], rank))
 
+    def turn(self, rank: int, ahead: bool, passes: int) -> int:
+        """The gain of a turn (`_turn`) in steps of so many passes in one direction: one that no rank's
+        warm-up fills is like any longer one."""
+        key = rank, ahead, min(passes, _run_ahead(self.forward, self.group, 0) + 1)
+        if key not in self._turns:
+            ways = (self.forward, self.backward) if ahead else (self.backward, self.forward)
+            self._turns[key] = _turn(*ways, self.group, key[2], rank)
+        return self._turns[key]
+
+    @cached_property
+    def once(self) -> int:
+        """The longest chain that waits for the heaviest chunks in one direction alone, of one group."""
+        ways = (self.forward, self.backward), (self.backward, self.forward)
+        return max(_warm_up(go, self.group)[1][-1] + sum(map(sum, back)) for go, back in ways)
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Chains of passes of a step."""
+
+    ranks: Ranks
+    microbatches: int
+
+    @property
+    def longest(self) -> int:
+        """The time of the longest chain."""
+        return max((*self.sound, *self.repeated()))
+
+    @cached_property
+    def sound(self) -> list[int]:
+        """The time of chains that every step has. Of ranks that are alike the last turns best."""
+        ranks, stays, passes = self.ranks, self.stays, self.microbatches * self.ranks.vpp
+        times = [max(stays)]
+        for rank in {0, ranks.slowest_inner, len(stays) - 1, stays.index(max(stays))}:
+            ahead, behind = (ranks.turn(rank, way, passes) for way in (True, False))
+            times.append(stays[rank] + max(ahead, behind))
+            if _run_ahead(ranks.forward, ranks.group, rank) < passes:
+                times.append(stays[rank] + ahead + behind)
+        if ranks.group == self.microbatches:
+            times.append(ranks.once)
+        return times
+
+    def repeated(self) -> Iterator[int]:
+        """The time of chains that change ranks once in each round of micro-batches."""
+        rounds = self.microbatches // self.ranks.group
+        if self.ranks.vpp == 1 or rounds == 1:
+            return
+        each, last = self.ranks.slowest_inner, len(self.ranks.forward) - 1
+        heavier, way = self._visit(last - each)
+        if each != last and heavier > way:
+            yield self.stays[each] + rounds * heavier - (rounds - 1) * way
+        around = self._around()
+        if around > 0:
+            yield self.stays[last] + (rounds - 1) * around
+        wrap = self._wrap(each)
+        if wrap > 0:
+            yield self._without_wraps(each) + self._once_more(each) + (rounds - 2) * wrap
+
+    @cached_property
+    def stays(self) -> list[int]:
+        """All passes of one rank, after the longest way to it and before the longest way back."""
+        pairs = zip(self.ranks.slots, self.ranks.ramps, strict=True)
+        return [self.microbatches * slot + ramps for slot, ramps in pairs]
+
     def _visit(self, distance: int) -> tuple[int, int]:
         """The gain of a round where the chain goes `distance` ranks on to the last for its last chunk, and
         what the way from there to the next round costs: two passes per rank of the first chunk are missed for
         one of the last."""
-        here, last = self.chunks[-1 - distance], self.chunks[-1]
-        return self.group * (last[-1] - here[-1]), distance * (2 * here[0] - here[-1])
+        here, last = self.ranks.chunks[-1 - distance], self.ranks.chunks[-1]
+        return self.ranks.group * (last[-1] - here[-1]), distance * (2 * here[0] - here[-1])
 
     def _around(self) -> int:
         """The gain of a round where the chain leaves the last rank after the backward passes of its first
         chunk, goes back through some ranks and forward again with that chunk, and misses two passes of the
         last rank's last chunk for each of them, at most the group."""
-        ranks = min(len(self.chunks) - 1, self.group // 2)
-        before = self.chunks[-1 - ranks : -1]
-        return sum(chunks[0] - 2 * self.chunks[-1][-1] for chunks in before)
+        ranks = min(len(self.ranks.chunks) - 1, self.ranks.group // 2)
+        before = self.ranks.chunks[-1 - ranks : -1]
+        return sum(chunks[0] - 2 * self.ranks.chunks[-1][-1] for chunks in before)
 
     def _wrap(self, each: int) -> int:
         """The gain of a round where the chain goes from the last rank with heavy chunks on to the next chunk
         of the first such rank, and back the other way: each pass of a group takes a heavy chunk for a light
         one once, less two heavy chunks for a light one on each rank that is not between them."""
-        heavy, light = max(self.chunks[each]), min(self.chunks[each])
+        heavy, light = max(self.ranks.chunks[each]), min(self.ranks.chunks[each])
         alike = self._like(each, light)
         apart = alike[-1] - alike[0]
-        return self.group * (heavy - light) - (len(self.slots) - apart) * (2 * heavy - light)
+        return self.ranks.group * (heavy - light) - (len(self.ranks.slots) - apart) * (
+            2 * heavy - light
+        )
 
     def _like(self, each: int, light: int) -> list[int]:
         """Ranks whose heavy chunks take as long as those of rank `each`, in order."""
-        own = self.chunks[each]
+        own = self.ranks.chunks[each]
         heavier = [index for index, chunk in enumerate(own) if chunk > light]
         return [
             rank
-            for rank, chunks in enumerate(self.chunks)
+            for rank, chunks in enumerate(self.ranks.chunks)
             if all(chunks[index] >= own[index] for index in heavier)
         ]
 
     def _without_wraps(self, each: int) -> int:
         """The longest sound chain as far as it runs at the pace of rank `each`."""
         longest = max(self.sound)
-        slowest = self.slots[max(range(len(self.stays)), key=self.stays.__getitem__)]
-        return longest - self.microbatches * max(slowest - self.slots[each], 0)
+        slowest = self.ranks.slots[max(range(len(self.stays)), key=self.stays.__getitem__)]
+        return longest - self.microbatches * max(slowest - self.ranks.slots[each], 0)
 
     def _once_more(self, each: int) -> int:
         """The gain of the first wrap while the ranks fill: a heavy backward pass for a light pair."""
-        forward, backward = self.forward[each], self.backward[each]
-        return self.group * max(max(backward) - min(backward) - min(forward), 0)
+        forward, backward = self.ranks.forward[each], self.ranks.backward[each]
+        return self.ranks.group * max(max(backward) - min(backward) - min(forward), 0)
 
 
 def _warm_up(times: Times, group: int) -> tuple[list[int], list[int]]:
@@ -170,18 +201,18 @@ def _warm_up(times: Times, group: int) -> tuple[list[int], list[int]]:
     return begins, ends
 
 
-def _turn(there: Times, back: Times, group: int, microbatches: int, rank: int) -> int:
+def _turn(there: Times, back: Times, group: int, passes: int, rank: int) -> int:
     """The gain of a rank's chain where it goes through later ranks and back in place of the passes that the
     rank runs ahead of them; 0 where that is never longer."""
     pp, vpp = len(there), len(there[0])
-    most = min(_run_ahead(there, group, rank), microbatches * vpp - 1)
+    most = min(_run_ahead(there, group, rank), passes - 1)
     whole, sums = _passes(there[rank], group, most + 1), [0] * vpp
     returned = gained = 0
     for turned in range(rank + 1, pp):
         sums = [total + time for total, time in zip(sums, there[turned], strict=True)]
         returned += back[turned][-1]
         ahead = _run_ahead(there, group, turned)
-        if ahead < microbatches * vpp:
+        if ahead < passes:
             skipped = whole - _passes(there[rank], group, ahead + 1)
             gained = max(gained, sums[ahead // group % vpp] + returned - skipped)
     return gained

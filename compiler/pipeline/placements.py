@@ -29,7 +29,7 @@ from .even_split import (
     split,
 )
 from .groups import group
-from .longest_chain import longest_chain
+from .longest_chain import Chains, Ranks
 
 #: Most layers by which the first rank may have fewer than the fullest inner one.
 LESS_ON_FIRST = 4
@@ -203,13 +203,27 @@ def bubble(
     recomputes: bool,
 ) -> float:
     """`Placements.bubble` of a pipeline; targets with the same model share it."""
+    ranks = _ranks(model, v_shaped, pp, vpp, totals, int(group(pp, microbatches)), recomputes)
+    slowest = max(ranks.slots)
+    others = sum(ranks.slots) - slowest
+    chain = Chains(ranks, microbatches).longest
+    return (chain - microbatches * slowest) * vpp / others if others else 1.0
+
+
+@lru_cache(maxsize=2**12)
+def _ranks(
+    model: Model,
+    v_shaped: bool,
+    pp: int,
+    vpp: int,
+    totals: Totals | None,
+    group: int,
+    recomputes: bool,
+) -> Ranks:
+    """The passes of a pipeline's ranks, in parts of a layer."""
     forward = _forward(model, placed(model, v_shaped, pp, vpp, totals))
     backward = [[(2 + recomputes) * time for time in rank] for rank in forward]
-    slots = [sum(rank) * (3 + recomputes) for rank in forward]
-    others = sum(slots) - max(slots)
-    together = int(group(pp, microbatches))
-    chain = longest_chain(forward, backward, microbatches, together)
-    return (chain - microbatches * max(slots)) * vpp / others if others else 1.0
+    return Ranks(forward, backward, group)
 
 
 def _forward(model: Model, placement: Split) -> list[list[int]]:

@@ -14,7 +14,7 @@ from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.compiler.pipeline.even_split import chunk_layers
 from parc.compiler.pipeline.groups import group
-from parc.compiler.pipeline.longest_chain import Chains, longest_chain
+from parc.compiler.pipeline.longest_chain import Chains, Ranks, longest_chain
 from parc.compiler.pricing.estimate import estimate_layout
 from parc.compiler.schedule.orders import one_forward_one_backward
 from parc.compiler.schedule.simulator import Pipeline, length, simulate
@@ -103,7 +103,7 @@ def test_no_sound_chain_is_longer_than_the_step() -> None:
         )
         microbatches = chance.choice((chance.randint(1, pp), pp * chance.randint(1, 5)))
         drawn = Drawn(Pipeline(forward, backward), microbatches)
-        chains = Chains(forward, backward, microbatches, int(group(pp, microbatches)))
+        chains = Chains(Ranks(forward, backward, int(group(pp, microbatches))), microbatches)
         assert max(chains.sound) <= simulated(drawn), (pp, vpp, microbatches)
 
 
