@@ -288,7 +288,7 @@ class Arrays:
         if name not in self._codes:
             column = self.variable(name)
             top = int(column.max(initial=0))
-            if top < 1 << 22:
+            if top < max(16 * len(column), 1 << 12):
                 domain = np.flatnonzero(np.bincount(column))
                 index = np.zeros(top + 1, dtype=np.int64)
                 index[domain] = np.arange(len(domain))
