@@ -195,6 +195,7 @@ class _Reading:
             program=launch.program,
             stops=self.script.stops,
             trace=self.script.trace,
+            assignments=self.script.assignments,
             hidden=launch.options().hidden,
             command=(first.path, first.line, first.column),
             program_file="" if launch.entry is None else launch.entry.tail.lstrip("/"),
@@ -212,8 +213,11 @@ class _Reading:
         settings = tuple(_directive(item) for item in given)
         texts = {self.path: self.texts[self.path], **self.script.read}
         facts = (*_header_facts(given), *pods)
-        trace = self.script.trace
-        return LaunchConfig(kind, facts, self.script.unread, settings, None, texts, trace=trace)
+        trace, assignments = self.script.trace, self.script.assignments
+        unread = self.script.unread
+        return LaunchConfig(
+            kind, facts, unread, settings, None, texts, trace=trace, assignments=assignments
+        )
 
 
 def _of_trainer(launch: Started) -> bool:

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from .source import PlacedText
-    from .trace import TracedCommand
+    from .trace import Assignment, Expansion, TracedCommand
 
 #: Budget of one reading: statements, expanded words, and the cost of stored values (`values.size`).
 MOST_STEPS = 30_000
 MOST_WORDS = 200_000
 MOST_STORED = 1_500_000
 MOST_LAUNCHES = 40
+MOST_TRAPS = 40
 #: Most pieces of one value; a longer one is unknown.
 MOST_PIECES = 20_000
 #: Deepest nesting of scripts, functions and texts that are parsed again.
@@ -112,6 +113,12 @@ class World:
     budget: Budget = field(default_factory=Budget)
     launches: list[LaunchedCommand] = field(default_factory=list)
     trace: dict[TracedCommand, None] = field(default_factory=dict)
+    assignments: dict[Assignment, None] = field(default_factory=dict)
+    #: What was expanded so far, and how much of it before the words of the command at hand.
+    reads: list[Expansion] = field(default_factory=list)
+    read_before: int = 0
+    #: Words behind each `trap`, with its shell, which has all functions when a signal comes.
+    traps: list[tuple[Shell, list[Word]]] = field(default_factory=list)
     unread: dict[Unread, None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
     #: Tests that hold and end the script.
@@ -162,6 +169,9 @@ class Shell:
     #: Local variables of each active function, with the values that they hide.
     hidden: list[dict[str, Variable | None]] = field(default_factory=list)
     depth: int = 0
+    #: Whether the shell above goes on meanwhile, and the signals whose trap runs.
+    background: bool = False
+    signals: tuple[str, ...] = ()
     #: States at each undecided `break` or `return` of the enclosing loops and functions.
     leaving: list[list[Shell]] = field(default_factory=list)
 

@@ -8,10 +8,38 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .values import Word
+from .values import Text, Word
 
 #: Commands of one reading; a loop that goes round more often adds no more.
 MOST_COMMANDS = 3_000
+#: Assignments of one reading, and variables that it expands.
+MOST_ASSIGNMENTS, MOST_EXPANSIONS = 3_000, 20_000
+
+
+class Expansion(NamedTuple):
+    """A variable that a shell expands: `rest` is what stands behind its name in the braces, as `:-8` or
+    `[0]`, `length` covers it from its `$`."""
+
+    name: str
+    rest: str
+    path: str
+    line: int
+    column: int
+    length: int
+
+
+class Assignment(NamedTuple):
+    """`NAME=value` or `NAME=( ... )`, the latter with `elements`. `before` commands of the trace run earlier,
+    `reads` are the variables in its value, `exported` says whether programs see it."""
+
+    name: str
+    value: Text
+    elements: tuple[Text, ...] | None
+    exported: bool
+    place: tuple[str, int, int]
+    scripts: tuple[str, ...]
+    before: int
+    reads: tuple[Expansion, ...]
 
 
 class TracedCommand(NamedTuple):
@@ -21,6 +49,8 @@ class TracedCommand(NamedTuple):
     that started its script or its `bash -c` text, outermost first. `scripts` are the files that led here,
     `place` is where the line is written: path, line, column. `captured`: a substitution, a pipe or a file
     takes its output. `opens` are the files that redirections open for it to write to, and `/dev` is none.
+    takes its output. `background`: the shell does not wait for it. `signals` are those whose trap runs it.
+    `reads` are the variables that the shell expands in its words.
     """
 
     words: tuple[Word, ...]
@@ -30,6 +60,9 @@ class TracedCommand(NamedTuple):
     place: tuple[str, int, int]
     captured: bool = False
     opens: tuple[Word, ...] = ()
+    background: bool = False
+    signals: tuple[str, ...] = ()
+    reads: tuple[Expansion, ...] = ()
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -48,3 +81,12 @@ def program(word: Word) -> str:
     """The program that a word names, without its folder; every Python 3 is `python3`."""
     tail = word.tail.rpartition("/")[2]
     return "python3" if tail.startswith("python3.") else tail
+
+
+def signal_name(text: str) -> str:
+    """`USR1` of `SIGUSR1`, `usr1` or `10`."""
+    name = text.upper().removeprefix("SIG")
+    return _NUMBERS.get(name, name)
+
+
+_NUMBERS = {"0": "EXIT", "1": "HUP", "2": "INT", "10": "USR1", "12": "USR2", "15": "TERM"}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from ...facts import Unknown
-from ..shell import DEEPEST, Shell
+from ..shell import DEEPEST, MOST_TRAPS, Shell
 from ..source import PlacedText, file_source, text_source
 from ..statements.conditions import test_words
 from ..statements.control_flow import Break, Exit, Return, Status
@@ -238,6 +238,14 @@ def _getopts(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     return True
 
 
+def _trap(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
+    """`trap TEXT SIGNAL...`; `trap - SIGNAL` and `trap -p` run nothing."""
+    rest = [word for word in words[1:] if word.text != "--"]
+    if len(rest) > 1 and rest[0].lead[:1] not in ("", "-") and len(shell.world.traps) < MOST_TRAPS:
+        shell.world.traps.append((shell, rest))
+    return True
+
+
 def _unset(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     for word in words[1:]:
         shell.variables.pop(str(word.text), None)
@@ -267,7 +275,6 @@ BUILTINS: dict[str, Builtin] = {
     "[": _test,
     "getopts": _getopts,
     "unset": _unset,
-    **dict.fromkeys(
-        ("trap", "wait", "ulimit", "umask", "shopt", "popd", "hash", "alias", "clear"), _true
-    ),
+    "trap": _trap,
+    **dict.fromkeys(("wait", "ulimit", "umask", "shopt", "popd", "hash", "alias", "clear"), _true),
 }

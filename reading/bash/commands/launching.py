@@ -95,7 +95,16 @@ def trace(
     at = place or (words[0].path, words[0].line, words[0].column)
     captured = shell.output is not None
     ran = TracedCommand(
-        tuple(words), tuple(wrappers), shell.wrappers, shell.scripts, at, captured, shell.opens
+        tuple(words),
+        tuple(wrappers),
+        shell.wrappers,
+        shell.scripts,
+        at,
+        captured,
+        shell.opens,
+        shell.background,
+        shell.signals,
+        tuple(shell.world.reads[shell.world.read_before :]),
     )
     shell.world.trace[ran] = None
 

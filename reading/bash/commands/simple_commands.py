@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...facts import Unknown
 from ..shell import Shell, Variable, text_key
 from ..source import PlacedText
-from ..statements.assignments import assign
+from ..statements.assignments import assign, note
 from ..statements.compound_commands import call
 from ..statements.control_flow import Status
 from ..statements.run_statement import run, run_all
@@ -47,6 +47,15 @@ def _behind_files(redirects: list[Node]) -> list[Node]:
 
 
 def _command(shell: Shell, source: PlacedText, node: Node, extra: list[Node]) -> Status:
+    world, before_words = shell.world, shell.world.read_before
+    world.read_before = len(world.reads)
+    try:
+        return _expanded(shell, source, node, extra)
+    finally:
+        world.read_before = before_words
+
+
+def _expanded(shell: Shell, source: PlacedText, node: Node, extra: list[Node]) -> Status:
     prefixes: list[Node] = []
     found: list[Word] = []
     for child in [*node.children, *extra]:
@@ -65,7 +74,7 @@ def _command(shell: Shell, source: PlacedText, node: Node, extra: list[Node]) ->
     for prefix in prefixes:
         name = source.text[prefix.start_byte : prefix.end_byte].partition("=")[0].rstrip("+")
         before[name] = shell.variables.get(name)
-        assign(shell, source, prefix)
+        assign(shell, source, prefix, True)
         if name in shell.variables:
             shell.variables[name] = shell.variables[name]._replace(exported=True)
     try:
@@ -165,7 +174,7 @@ def declaration(shell: Shell, source: PlacedText, node: Node) -> Status:
 def _declare(shell: Shell, source: PlacedText, node: Node, keyword: str, options: str) -> None:
     name = source.text[node.start_byte : node.end_byte].partition("=")[0].rstrip("+")
     _hide(shell, name.partition("[")[0], keyword)
-    name = assign(shell, source, node)
+    name = assign(shell, source, node, _exports(keyword, options) or None)
     _export(shell, name, keyword, options)
 
 
@@ -176,6 +185,8 @@ def _declare_word(shell: Shell, item: Word, text: str, keyword: str, options: st
     _hide(shell, name, keyword)
     if sign:
         shell.set(name, item.cut(len(name) + 1).pieces)
+        place = (item.path, item.line, item.column)
+        note(shell, name, place, _exports(keyword, options), len(shell.world.reads))
     elif keyword in ("local", "declare", "typeset") and ("a" in options or "A" in options):
         if name not in shell.variables:
             shell.set_elements(name, {})
@@ -194,8 +205,12 @@ def _hide(shell: Shell, name: str, keyword: str) -> None:
 
 def _export(shell: Shell, name: str, keyword: str, options: str) -> None:
     if (keyword == "export" or "x" in options) and name in shell.variables:
-        exported = "n" not in options
+        exported = _exports(keyword, options)
         shell.variables[name] = shell.variables[name]._replace(exported=exported)
+
+
+def _exports(keyword: str, options: str) -> bool:
+    return (keyword == "export" or "x" in options) and "n" not in options
 
 
 def unset(shell: Shell, source: PlacedText, node: Node) -> Status:

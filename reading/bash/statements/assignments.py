@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...facts import Unknown
-from ..shell import Shell
+from ..shell import Shell, Variable
 from ..source import PlacedText
+from ..trace import MOST_ASSIGNMENTS, Assignment
 from ..values import Piece, Text, lenient
 from ..words.arithmetic_expansion import arithmetic_value
 from ..words.word_expansion import joined, words
@@ -24,6 +25,13 @@ def assignment(shell: Shell, source: PlacedText, node: Node) -> Status:
 
 def assign(shell: Shell, source: PlacedText, node: Node, exported: bool | None = None) -> str:
     """`NAME=value`, `NAME+=value`, `NAME[index]=value`, `NAME=( ... )`; the name."""
+    before = len(shell.world.reads)
+    name = _assigned(shell, source, node, exported)
+    note(shell, name, source.place(node.start_byte), bool(exported), before)
+    return name
+
+
+def _assigned(shell: Shell, source: PlacedText, node: Node, exported: bool | None) -> str:
     start, end = node.start_byte, node.end_byte
     text = source.text
     equals = text.find("=", start, end)
@@ -49,6 +57,20 @@ def assign(shell: Shell, source: PlacedText, node: Node, exported: bool | None =
         value = (*(shell.get(name) or ()), *value)
     shell.set(name, value, exported)
     return name
+
+
+def note(shell: Shell, name: str, place: tuple[str, int, int], exported: bool, before: int) -> None:
+    """Note what a variable was set to; `before` of the world's expansions are older than that."""
+    world, now = shell.world, shell.variables.get(name, _NOTHING)
+    if len(world.assignments) < MOST_ASSIGNMENTS:
+        elements = None if now.elements is None else tuple(now.elements.values())
+        seen = exported or now.exported
+        reads, ran = tuple(world.reads[before:]), len(world.trace)
+        made = Assignment(name, now.value, elements, seen, place, shell.scripts, ran, reads)
+        world.assignments[made] = None
+
+
+_NOTHING = Variable(())
 
 
 def _assign_element(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ..shell import DEEPEST, Shell
@@ -11,6 +12,10 @@ from .control_flow import Break, Exit, Return, Status
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+#: What sends a statement to the background.
+_BACKGROUND = re.compile(r"[ \t]*&(?![&>])")
 
 
 def run_text(shell: Shell, source: PlacedText) -> Status:
@@ -40,10 +45,13 @@ def run(shell: Shell, source: PlacedText, node: Node) -> Status:
         shell.world.note("it is nested too deep", source.place(node.start_byte), over_limit=True)
         return None
     shell.depth += 1
+    before = shell.background
+    shell.background = before or _BACKGROUND.match(source.text, node.end_byte) is not None
     try:
         return handler(shell, source, node)
     finally:
         shell.depth -= 1
+        shell.background = before
 
 
 def shown(source: PlacedText, node: Node) -> str:

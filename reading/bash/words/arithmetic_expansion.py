@@ -3,6 +3,7 @@
 from ...facts import Unknown
 from ..shell import Shell
 from ..source import PlacedText, text_source
+from ..trace import MOST_EXPANSIONS, Expansion
 from ..values import Piece, Text, plain, unbroken
 from . import arithmetic
 
@@ -26,6 +27,8 @@ def arithmetic_text(shell: Shell, text: Text, strict: bool, depth: int = 0) -> i
     flat = text_source(text, shell.path)
 
     def lookup(name: str) -> int | Unknown:
+        if len(shell.world.reads) < MOST_EXPANSIONS:
+            shell.world.reads.append(Expansion(name, "", *flat.place(0), len(name)))
         value = _element(shell, name)
         if value is None:
             missing = shell.missing(name.partition("[")[0])

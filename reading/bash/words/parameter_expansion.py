@@ -7,6 +7,7 @@ from dataclasses import replace
 from ...facts import Unknown
 from ..shell import Shell, Variable
 from ..source import PlacedText, file_source
+from ..trace import MOST_EXPANSIONS, Expansion
 from ..values import BREAK, NOTHING, Piece, Text, nonempty, plain, unbroken, unknown_of, with_split
 from .arithmetic_expansion import arithmetic_text, arithmetic_value
 from .parameter_operators import EDITS
@@ -26,6 +27,7 @@ def parameter(shell: Shell, source: PlacedText, start: int, end: int, quoted: bo
         shown = source.text[start:end]
         return [Piece(Unknown(f"`${{{shown[:40]}}}` is not understood"), *place, not quoted)]
     name, index = match["name"], match["index"]
+    _note(shell, source, match.start("name"), match.end("name"), end)
     rest = match.end("star") if match["bang"] and match["star"] else match.start("star")
     if match["hash"]:
         return [Piece(_length(shell, name, index), *place)]
@@ -39,6 +41,17 @@ def parameter(shell: Shell, source: PlacedText, start: int, end: int, quoted: bo
     if rest < end:
         return _operated(shell, source, rest, end, name, value, quoted, place)
     return _given(shell, name, value, quoted, place)
+
+
+def _note(shell: Shell, source: PlacedText, start: int, behind: int, end: int) -> None:
+    """Note that a variable is expanded."""
+    if len(shell.world.reads) < MOST_EXPANSIONS:
+        text, dollar = source.text, source.text.rfind("$", 0, start)
+        braces = text.startswith("{", dollar + 1)
+        rest = text[behind:end] if braces else ""
+        length = (end if braces else behind) - dollar + braces
+        place = source.place(max(0, dollar))
+        shell.world.reads.append(Expansion(text[start:behind], rest, *place, length))
 
 
 def _given(shell: Shell, name: str, value: Text | None, quoted: bool, place: Place) -> list[Piece]:
