@@ -196,6 +196,7 @@ class _Reading:
             stops=self.script.stops,
             trace=self.script.trace,
             assignments=self.script.assignments,
+            reads=self.script.reads,
             hidden=launch.options().hidden,
             command=(first.path, first.line, first.column),
             program_file="" if launch.entry is None else launch.entry.tail.lstrip("/"),
@@ -213,10 +214,16 @@ class _Reading:
         settings = tuple(_directive(item) for item in given)
         texts = {self.path: self.texts[self.path], **self.script.read}
         facts = (*_header_facts(given), *pods)
-        trace, assignments = self.script.trace, self.script.assignments
-        unread = self.script.unread
+        script = self.script
         return LaunchConfig(
-            kind, facts, unread, settings, None, texts, trace=trace, assignments=assignments
+            kind,
+            facts,
+            script.unread,
+            settings,
+            texts=texts,
+            trace=script.trace,
+            assignments=script.assignments,
+            reads=script.reads,
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from ..dsl.inputs.files import OverLimit
 
 if TYPE_CHECKING:
-    from .bash.trace import Assignment, TracedCommand
+    from .bash.trace import Assignment, Expansion, TracedCommand
 
 Value = bool | int | float | str
 
@@ -140,7 +140,8 @@ class LaunchConfig:
     `stops` are tests of the script that hold and end it before the command, each as the reason. `hidden` are
     words of the command that nobody knows and that may be options. `command` is where the command is written:
     path, line, column; `program_file` is the launched file as it is written there. `trace` are the
-    commands of its script, in the order in which they run, `assignments` what it sets its variables to.
+    commands of its script, in the order in which they run, `assignments` what it sets its variables to,
+    `reads` the variables that it expands.
     """
 
     kind: Kind
@@ -156,6 +157,7 @@ class LaunchConfig:
     program_file: str = ""
     trace: tuple[TracedCommand, ...] = field(default=(), repr=False, compare=False)
     assignments: tuple[Assignment, ...] = field(default=(), repr=False, compare=False)
+    reads: tuple[Expansion, ...] = field(default=(), repr=False, compare=False)
 
     def value(self, name: str) -> Value | Unknown | None:
         """The value of a fact, or None when the files say nothing of it."""

@@ -1,4 +1,4 @@
-"""An sbatch script as text: its directives, whether SLURM reads them or not, and the lines of its body."""
+"""An sbatch script as text: its directives, whether SLURM reads them or not, and its lines."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ...reading import sbatch_options
-from ...reading.bash.logical_lines import logical_lines
 from ...reading.bash.source import file_source
 from ...reading.bash.values import plain
 from ...reading.facts import whole
@@ -94,20 +93,6 @@ class Batch:
                 return count, found
         return None
 
-    @cached_property
-    def body(self) -> list[tuple[int, str]]:
-        """Number and text of each logical line that is no comment."""
-        return list(logical_lines(file_source(self.path, self.text)))
-
-    def commands(self, pattern: str) -> list[tuple[int, str]]:
-        """The statements in which a pattern occurs, but for those that print it."""
-        compiled = re.compile(pattern)
-        return [
-            (number, line)
-            for number, line in self.body
-            if compiled.search(line) and not prints(line)
-        ]
-
     def place(self, number: int, pattern: str | None = None) -> Place:
         """A line, or the first match of a pattern in it or in the lines that continue it."""
         for offset in range(number, min(number + 40, len(self.lines) + 1)):
@@ -154,11 +139,3 @@ def gpu_count(directive: Directive) -> int | None:
     if (count := whole(last)) is not None:
         return count
     return 1 if directive.name == "gres" and last.isalnum() else None
-
-
-def prints(line: str) -> bool:
-    """Whether a statement does nothing but print."""
-    return _PRINTS.match(line) is not None
-
-
-_PRINTS = re.compile(r"\s*(?:echo|printf)\b(?:(?!\$\()[^|;&`])*$")

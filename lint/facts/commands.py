@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...reading import sbatch_options
-from ...reading.bash.trace import TracedCommand, program
-from ...reading.bash.values import Word
+from ...reading.bash.commands.launching import LAUNCHERS, PYTHONS, SHELLS
+from ...reading.bash.trace import Assignment, Expansion, TracedCommand, program
+from ...reading.bash.values import Word, plain
 from ..finding import Place
 from .batch import Batch, Directive, directive
 from .launched_job import LaunchedJob
@@ -25,7 +26,36 @@ _LAUNCHING_MODULES = ("torch.distributed.run", "torch.distributed.launch")
 
 def ran_by(launch: LaunchedJob, batch: Batch) -> list[TracedCommand]:
     """The commands of a batch script, and of what it starts."""
+    return [command for command in launch.commands_of(batch.path) if not command.signals]
+
+
+def may_run(launch: LaunchedJob, batch: Batch) -> list[TracedCommand]:
+    """The commands of a batch script, of what it starts, and of their traps."""
     return launch.commands_of(batch.path)
+
+
+def set_by(launch: LaunchedJob, batch: Batch) -> list[Assignment]:
+    """The assignments that are written in a batch script."""
+    return [each for each in launch.config.assignments if each.place[0] == batch.path]
+
+
+def used_by(launch: LaunchedJob, batch: Batch) -> list[Expansion]:
+    """The variables that a batch script expands, but for those that it only prints."""
+    printing = filter(prints, launch.commands_of(batch.path))
+    printed = {read for command in printing for read in command.reads}
+    reads = (read for read in launch.config.reads if read.path == batch.path)
+    return [read for read in reads if read not in printed]
+
+
+def prints(command: TracedCommand) -> bool:
+    """Whether the script itself does nothing but print."""
+    return program(command.words[0]) in ("echo", "printf") and not command.wrappers
+
+
+def literal(made: Assignment) -> str | None:
+    """The value where it is written as it is, and is no expansion's."""
+    text = plain(made.value) if made.value and not made.reads else None
+    return text if isinstance(text, str) else None
 
 
 def steps(commands: Sequence[TracedCommand]) -> Iterator[tuple[TracedCommand, tuple[Word, ...]]]:
@@ -69,6 +99,31 @@ def launchers(commands: Sequence[TracedCommand]) -> list[tuple[TracedCommand, Wo
     return [(each, word) for each in commands if (word := launcher(each)) is not None]
 
 
+def asks(command: TracedCommand) -> bool:
+    """Whether the script takes the output of a command that does not train: a question."""
+    return command.captured and program(command.words[0]) not in SHELLS | PYTHONS | LAUNCHERS
+
+
+def requeues(command: TracedCommand) -> bool:
+    return [word.text for word in command.words[:2]] == ["scontrol", "requeue"]
+
+
+def written(command: TracedCommand) -> str:
+    """The words as one text, with `$NAME` for what is unknown and `\\$` for a dollar that the shell keeps."""
+    names = {
+        (each.path, each.line, each.column + n): each for each in command.reads for n in (0, 1)
+    }
+    parts = []
+    for word in command.words:
+        for piece in word.pieces:
+            read = names.get(piece[1:4])
+            known = piece.text if isinstance(piece.text, str) else None
+            name = f"${read.name}" if read else "$"
+            parts.append(name if known is None else known.replace("$", "\\$"))
+        parts.append(" ")
+    return "".join(parts)
+
+
 def reaches_nodes(command: TracedCommand) -> bool:
     """Whether a command, or what starts it, may start processes on other nodes."""
     hosts = any(word.lead.startswith(_REACHING_OPTIONS) for word in command.words)
@@ -86,6 +141,12 @@ def makes_folder(command: TracedCommand, folder: str) -> bool:
         if not word.lead or made == wanted or (parents and made.startswith(wanted)):
             return True
     return False
+
+
+def place_of_read(read: Expansion) -> Place:
+    """Where its name stands."""
+    before = read.length - len(read.name)
+    return Place(read.path, read.line, read.column + before, len(read.name))
 
 
 def place_of(word: Word, command: TracedCommand) -> Place:

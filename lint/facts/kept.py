@@ -8,18 +8,15 @@ from dataclasses import dataclass
 
 from ...backends import readers
 from ...backends.kept import Files, Kept
+from ...reading.bash.trace import TracedCommand
 from ...reading.facts import LaunchConfig
 from ..finding import At
 from .batch import Batch, batches
+from .commands import may_run, place_of, requeues
 from .launched_job import LaunchedJob
 
-_REQUEUE = r"\bscontrol\s+requeue\b"
-#: A script that submits itself, at its end or before it.
-_RESUBMITS = r"^(?>.*?\bsbatch\b).*(?:\$\{?0\b|\$\{?BASH_SOURCE)"
 #: All arguments of a script or a function.
 _HANDED_ON = re.compile(r"\$\{?[@*]")
-#: Whether a job runs, asked a few lines before.
-_JOB, _NEAR = re.compile(r"\bSLURM_?JOB_?ID\b"), 8
 #: What changes the folder in which a program starts.
 _MOVES = re.compile(r"(?:^|[\s;&'\"(])(?:cd|pushd)\s")
 
@@ -30,12 +27,6 @@ class Restart:
 
     words: str
     at: At
-
-
-def _outside(batch: Batch, number: int) -> bool:
-    """Whether the line stands behind a test for a job: a script that is started by hand submits itself."""
-    before = batch.lines[max(0, number - _NEAR) : number]
-    return any("[" in line and _JOB.search(line) for line in before)
 
 
 def kept_by(config: LaunchConfig) -> Kept | None:
@@ -62,14 +53,15 @@ def moves(config: LaunchConfig) -> bool:
 def restart(launch: LaunchedJob) -> Restart | None:
     """SLURM after a failure or a preemption, the script itself, or the next element of an array that runs one
     at a time."""
-    return next((found for batch in batches(launch) if (found := _restart(batch))), None)
+    return next((found for batch in batches(launch) if (found := _restart(launch, batch))), None)
 
 
-def _restart(batch: Batch) -> Restart | None:
-    for pattern, words in ((_REQUEUE, "it requeues itself"), (_RESUBMITS, "it submits itself")):
-        for number, _ in batch.commands(pattern):
-            if pattern is _REQUEUE or not _outside(batch, number):
-                return Restart(words, batch.place(number, pattern))
+def _restart(launch: LaunchedJob, batch: Batch) -> Restart | None:
+    ran = may_run(launch, batch)
+    for again, words in ((requeues, "it requeues itself"), (_submits_itself, "it submits itself")):
+        command = next(filter(again, ran), None)
+        if command is not None:
+            return Restart(words, place_of(command.words[0], command))
     array = batch.get("array")
     if array and (array.value or "").endswith("%1") and "SLURM_ARRAY_TASK_ID" not in batch.text:
         return Restart("one element of the array follows another", array.place)
@@ -77,3 +69,9 @@ def _restart(batch: Batch) -> Restart | None:
     if given and given[-1].name == "requeue":
         return Restart("SLURM requeues it", given[-1].place)
     return None
+
+
+def _submits_itself(command: TracedCommand) -> bool:
+    """Whether sbatch is given the script that runs it, as `$0` or `${BASH_SOURCE[0]}` does."""
+    given = (word.text for word in command.words[1:])
+    return command.programs[-1] == "sbatch" and any(text in command.scripts for text in given)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ...reading.bash.trace import TracedCommand, signal_name
 from .batch import Batch, Directive
+from .commands import may_run
+from .launched_job import LaunchedJob
 
-_SENDERS = re.compile(r"\b(?:scancel|kill|pkill|killall)\b([^;|&]*)")
-#: Of `scancel --signal=TERM`, `kill -s USR1` or `pkill -TERM`.
-_NAMED = re.compile(r"\s(?:--signal[= ]|-s[= ]?|-)(?:SIG)?([A-Z]+[12]?|\d{1,2})(?![\w-])")
-_NUMBERS = {"1": "HUP", "2": "INT", "10": "USR1", "12": "USR2", "15": "TERM"}
-#: What ends a program whatever it handles, or asks nothing of it.
-_NO_REQUEST = frozenset({"0", "9", "KILL", "CONT", "STOP"})
+_SENDERS = frozenset({"scancel", "kill", "pkill", "killall"})
+#: What a program may handle; KILL ends it all the same, 0 and CONT ask nothing of it.
+_REQUESTS = frozenset({"HUP", "INT", "QUIT", "USR1", "USR2", "TERM"})
+_OTHERS = frozenset({"EXIT", "9", "KILL", "18", "CONT", "19", "STOP"})
 
 
 @dataclass(frozen=True)
@@ -35,20 +36,20 @@ def wall_signal(batch: Batch) -> WallSignal | None:
     )
     if given is None or match is None:
         return None
-    name = _NUMBERS.get(match[2], match[2])
+    name = signal_name(match[2])
     return WallSignal(name, int(match[3] or 60), "B" in (match[1] or ""), given)
 
 
-def reaching(batch: Batch, asked: WallSignal) -> frozenset[str]:
+def reaching(launch: LaunchedJob, batch: Batch, asked: WallSignal) -> frozenset[str]:
     """The names of the signals that the program may get; none where the batch shell keeps its own."""
-    return _sent(batch) if asked.to_shell else frozenset({asked.name})
+    if not asked.to_shell:
+        return frozenset({asked.name})
+    senders = (each for each in may_run(launch, batch) if each.programs[-1] in _SENDERS)
+    return frozenset(name for each in senders for name in _sent(each)) & _REQUESTS
 
 
-def _sent(batch: Batch) -> frozenset[str]:
-    """Names of the signals that the script's commands send, whoever gets them; TERM where none is named."""
-    found: set[str] = set()
-    for _, line in batch.body:
-        for words in _SENDERS.findall(line):
-            names = [_NUMBERS.get(name, name) for name in _NAMED.findall(words)]
-            found |= set(names or ["TERM"])
-    return frozenset(found - _NO_REQUEST)
+def _sent(command: TracedCommand) -> set[str]:
+    """The signals of `scancel --signal=TERM`, `kill -s USR1` or `pkill -TERM`; TERM where none is named."""
+    leads = (word.lead for word in command.words[1:] if not word.lead.isdecimal())
+    texts = (lead.removeprefix("--signal=").removeprefix("-s").removeprefix("-") for lead in leads)
+    return {signal_name(text) for text in texts} & (_REQUESTS | _OTHERS) or {"TERM"}

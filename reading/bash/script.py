@@ -3,17 +3,17 @@
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from .. import sbatch_options
 from ..facts import Unknown, Unread
 from ..sbatch_options import BatchOption
 from .commands.launching import enter_job, launch
-from .shell import Budget, Finder, LaunchedCommand, OutOfSteps, Shell, Variable, World
+from .shell import Finder, LaunchedCommand, OutOfSteps, Shell, Variable, World
 from .source import file_source, text_source
 from .statements.handlers import HANDLERS
 from .statements.run_statement import run_text
-from .trace import Assignment, TracedCommand, signal_name
+from .trace import Assignment, Expansion, TracedCommand, signal_name
 from .values import Piece, Text, Word, plain, word
 from .words.word_expansion import pieces
 
@@ -42,6 +42,8 @@ class Script:
     #: Its commands, in the order in which they run.
     trace: tuple[TracedCommand, ...] = ()
     assignments: tuple[Assignment, ...] = ()
+    #: The variables that its shells expand.
+    reads: tuple[Expansion, ...] = ()
 
 
 def no_folder(path: str) -> str | None:
@@ -114,20 +116,12 @@ def _followed(
     return _script(shell)
 
 
-#: What the traps of a script may take; a longer one is followed as far as that.
-_OF_TRAPS = Budget(1_000, 10_000, 100_000)
-
-
 def _traps(world: World) -> None:
-    """Add what traps run to the trace; it launches no job, and nothing of it is a fact."""
-    apart = replace(
-        world, budget=replace(_OF_TRAPS), launches=[], unread={}, read={}, stops={}, traps=[]
-    )
+    """Add what the traps of a script run to its trace."""
     try:
         for shell, (action, *signals) in world.traps:
-            inner = shell.fork()
-            inner.world, inner.output, inner.background = apart, None, False
-            inner.signals = tuple(signal_name(str(word.text)) for word in signals)
+            inner = shell.apart(tuple(signal_name(str(word.text)) for word in signals))
+            inner.background = False
             run_text(inner, text_source(action.pieces, shell.path))
     except (OutOfSteps, RecursionError):
         return
@@ -145,6 +139,7 @@ def _script(shell: Shell) -> Script:
         tuple(world.stops),
         tuple(world.trace),
         tuple(world.assignments),
+        tuple(dict.fromkeys(world.reads)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..facts import Unknown, Unread
@@ -119,6 +119,7 @@ class World:
     read_before: int = 0
     #: Words behind each `trap`, with its shell, which has all functions when a signal comes.
     traps: list[tuple[Shell, list[Word]]] = field(default_factory=list)
+    aside: Budget = field(default_factory=lambda: Budget(1_000, 10_000, 100_000))
     unread: dict[Unread, None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
     #: Tests that hold and end the script.
@@ -184,6 +185,15 @@ class Shell:
         other.hidden = [dict(names) for names in self.hidden]
         other.output = None if self.output is None else list(self.output)
         return other
+
+    def apart(self, signals: tuple[str, ...]) -> Shell:
+        """A copy whose commands come into the trace, and of which nothing is a fact or launches a job: what
+        runs on a signal, or where a command fails (`ERR`). All of them have one small budget."""
+        inner, world = self.fork(), self.world
+        inner.signals, inner.output = signals, None
+        nothing = World(world.find, world.handlers, world.expand, world.aside, aside=world.aside)
+        inner.world = replace(nothing, trace=world.trace, reads=world.reads)
+        return inner
 
     def take(self, other: Shell) -> None:
         """Take over the state of a copy."""

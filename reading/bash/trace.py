@@ -18,7 +18,7 @@ MOST_ASSIGNMENTS, MOST_EXPANSIONS = 3_000, 20_000
 
 class Expansion(NamedTuple):
     """A variable that a shell expands: `rest` is what stands behind its name in the braces, as `:-8` or
-    `[0]`, `length` covers it from its `$`."""
+    `[0]`, `length` covers its name and the `$` or `${` before it."""
 
     name: str
     rest: str
@@ -49,8 +49,9 @@ class TracedCommand(NamedTuple):
     that started its script or its `bash -c` text, outermost first. `scripts` are the files that led here,
     `place` is where the line is written: path, line, column. `captured`: a substitution, a pipe or a file
     takes its output. `opens` are the files that redirections open for it to write to, and `/dev` is none.
-    takes its output. `background`: the shell does not wait for it. `signals` are those whose trap runs it.
-    `reads` are the variables that the shell expands in its words.
+    `background`: the shell does not wait for it. `called`: a function has it. `signals` are those whose trap
+    runs it, `ERR` where it runs when another command fails. `reads` are the variables that the shell expands
+    in its words.
     """
 
     words: tuple[Word, ...]
@@ -61,6 +62,7 @@ class TracedCommand(NamedTuple):
     captured: bool = False
     opens: tuple[Word, ...] = ()
     background: bool = False
+    called: bool = False
     signals: tuple[str, ...] = ()
     reads: tuple[Expansion, ...] = ()
 

@@ -72,7 +72,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         limit = batch.get("time")
         seconds = seconds_from(limit.value or "") if limit else None
-        if limit is None or not seconds or seconds < _HOUR or _saved_at_the_end(batch, kept):
+        if (
+            limit is None
+            or not seconds
+            or seconds < _HOUR
+            or _saved_at_the_end(launch, batch, kept)
+        ):
             continue
         step = step_time(launch)
         first = min(kept.interval, kept.steps or kept.interval)
@@ -88,9 +93,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         yield Complaint(message, kept.interval_at or limit.place, related, help_text, severity)
 
 
-def _saved_at_the_end(batch: Batch, kept: Kept) -> bool:
+def _saved_at_the_end(launch: LaunchedJob, batch: Batch, kept: Kept) -> bool:
     """Whether a signal before the end has, or may have, a checkpoint written."""
     asked = wall_signal(batch)
     if asked is None:
         return False
-    return kept.handles is None or bool(reaching(batch, asked) & kept.handles)
+    return kept.handles is None or bool(reaching(launch, batch, asked) & kept.handles)

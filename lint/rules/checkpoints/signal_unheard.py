@@ -68,7 +68,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         asked = wall_signal(batch)
         if asked is None:
             continue
-        sent = reaching(batch, asked)
+        sent = reaching(launch, batch, asked)
         if not sent or sent & kept.handles:
             continue
         names = " or ".join(sorted(sent))

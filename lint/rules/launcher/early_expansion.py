@@ -22,12 +22,15 @@ srun bash -c 'torchrun --nnodes 2 --nproc-per-node 8 --node-rank $SLURM_NODEID \
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ....dsl.diagnostics import Severity
+from ....reading.bash.trace import Expansion, TracedCommand
+from ....reading.bash.values import Word
 from ...facts.batch import Batch, batches
+from ...facts.commands import ran_by, step_options, steps, written
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint
+from ...finding import Complaint, Place
 
 CODE = "PAR607"
 TITLE = "a task's own variable is expanded by the batch shell"
@@ -39,69 +42,45 @@ SOURCE = (
 FILE = "job.sbatch"
 
 
-_OWN = re.compile(r"(?<!\\)\$\{?(SLURM_(?:PROCID|NODEID|LOCALID)|SLURMD_NODENAME)\b")
-
+_OWN = frozenset({"SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID", "SLURMD_NODENAME"})
+_USED = re.compile(r"(?<!\\)\$(?:SLURM_(?:PROCID|NODEID|LOCALID)|SLURMD_NODENAME)\b")
 _RANKED = re.compile(r"--node[-_]rank|--machine[-_]rank|\bRANK=")
 _MEETING = re.compile(r"--rdzv[-_]backend[ =]['\"]?(?!static)\w|\bc10d\b")
-_TASKS = re.compile(r"\s(?:-n|--ntasks|--gpus-per-task|--gpus)\b")
+_TASKS = frozenset({"ntasks", "gpus-per-task", "gpus"})
 #: Numbers of nodes and tasks that follow what is asked for.
-_COUNTED = re.compile(r"\$\{?SLURM_(?:JOB_NUM_NODES|NNODES|NTASKS|NPROCS)\b")
+_COUNTED = frozenset({"SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NPROCS"})
 _NODE_RANK = re.compile(r"--(?:node|machine)[-_]rank[ =]\S+")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        for number, line in batch.commands(r"\bsrun\b"):
-            start = line.index("srun")
-            name = expanded_early(line[start:])
-            if name is None:
-                continue
-            place = batch.place(number, rf"\$\{{?{name}\b")
-            help_text = f"single quotes, or \\${name}"
-            alone = batch.nodes == 1 and (name == "SLURM_NODEID" or _only_task(batch, line))
-            severity = _severity(line, _rendezvous(batch, line))
+        early: dict[Expansion, tuple[TracedCommand, tuple[Word, ...]]] = {}
+        for command, step in steps(ran_by(launch, batch)):
+            read = next((each for each in command.reads if each.name in _OWN), None)
+            if read is not None:
+                early.setdefault(read, (command, step))
+        for read, (command, step) in early.items():
+            severity = _severity(written(command))
+            alone = batch.nodes == 1 and (read.name == "SLURM_NODEID" or _only_task(batch, step))
             if alone and severity != "info":
-                severity = "warning" if _COUNTED.search(line) else "info"
-            message = f"${name} is expanded once, on the first node, and is 0 for every task"
+                counted = any(each.name in _COUNTED for each in command.reads)
+                severity = "warning" if counted else "info"
+            place = Place(read.path, read.line, read.column, read.length)
+            help_text = f"single quotes, or \\${read.name}"
+            message = f"${read.name} is expanded once, on the first node, and is 0 for every task"
             yield Complaint(message, place, help=help_text, severity=severity)
 
 
-def _only_task(batch: Batch, line: str) -> bool:
+def _only_task(batch: Batch, step: Sequence[Word]) -> bool:
     """Whether neither a job of one node nor its srun asks for more than one task."""
     asked = batch.get("ntasks", "ntasks-per-node")
-    return (asked is None or asked.number == 1) and not _TASKS.search(line)
+    return (asked is None or asked.number == 1) and _TASKS.isdisjoint(step_options(step))
 
 
-def _rendezvous(batch: Batch, line: str) -> bool:
-    """Whether torchrun meets otherwise than by static ranks, as the command says or a variable in it."""
-    named = "|".join(re.findall(r"\$\{?(\w+)", line)) or "$"
-    assigned = batch.commands(rf"^\s*(?:export\s+|readonly\s+|local\s+)?(?:{named})\+?=")
-    return any(_MEETING.search(text) for text in (line, *(each for _, each in assigned)))
-
-
-def _severity(line: str, meets: bool) -> Severity:
+def _severity(line: str) -> Severity:
     """By what the variable is for: torchrun reads --node-rank only of static rendezvous
     (torch 2.13 distributed/run.py:863), and accelerate hands its --machine_rank on as that
     (accelerate utils/launch.py, prepare_multi_gpu_env)."""
-    ranked = _RANKED.search(line)
-    if not meets:
-        return "error" if ranked else "warning"
-    return "warning" if _OWN.search(_NODE_RANK.sub("", line)) else "info"
-
-
-def expanded_early(command: str) -> str | None:
-    """The first such variable outside single quotes."""
-    quote = ""
-    position = 0
-    while position < len(command):
-        character = command[position]
-        if character == "\\" and quote != "'":
-            position += 2
-            continue
-        if character in "\"'":
-            quote = "" if quote == character else quote or character
-        match = _OWN.match(command, position) if quote != "'" else None
-        if match:
-            return match[1]
-        position += 1
-    return None
+    if not _MEETING.search(line):
+        return "error" if _RANKED.search(line) else "warning"
+    return "warning" if _USED.search(_NODE_RANK.sub("", line)) else "info"

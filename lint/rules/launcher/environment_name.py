@@ -14,12 +14,12 @@ NNODES=2 NODE_RANK=0 MASTER_ADDR=host1 MASTER_PORT=29500 llamafactory-cli train 
 """
 
 import difflib
-import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ...facts.batch import prints
-from ...facts.launched_job import LaunchedJob
+from ....reading.bash.trace import Expansion, TracedCommand
+from ...facts.commands import place_of_read, prints
+from ...facts.launched_job import LaunchedJob, is_script
 from ...finding import Complaint, Place
 
 CODE = "PAR606"
@@ -29,46 +29,45 @@ SOURCE = "hiyouga/LlamaFactory#5587, #7326; sbatch(1), OUTPUT ENVIRONMENT VARIAB
 FILE = "train.sh"
 
 
-_USED = re.compile(r"\$\{?(SLURM_[A-Z][A-Z0-9_]*)")
-#: scontrol(1): without a list it takes that of SLURM_JOB_NODELIST.
-_HOSTNAMES = re.compile(r"\bscontrol\s+show\s+host(?:name)?s?\s+\"?\$\{?\w+\}?\"?\s*[)`|]")
-#: Lines that have one, or an option of the shell.
-_READ = re.compile(r"\$\{?SLURM_[A-Z]|\bset\s")
-_NOUNSET = re.compile(r"\s*set\s++(?:-\w*u|.*-o\s+nounset)")
-_SET = re.compile(r"\b(SLURM_[A-Z0-9_]+)=")
-_LLAMA = re.compile(r"\bllamafactory-cli\b")
-_RANK = re.compile(r"(?<![A-Z_])RANK=")
-
-
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    texts = "\n".join(launch.config.texts.values())
-    own = set(_SET.findall(texts))
-    strict: set[str] = set()
-    for path, number, line, _ in launch.matches(_READ):
-        if line.lstrip().startswith("#"):
-            continue
-        if _NOUNSET.match(line):
-            strict.add(path)
-        shown = path not in strict and prints(line) and ">" not in line
-        harmless = path not in strict and bool(_HOSTNAMES.search(line))
-        for match in _USED.finditer(line):
-            name = match[1]
-            if name not in KNOWN and name not in own and (near := _near(name)) is not None:
-                place = Place(path, number, match.start(1) + 1, len(name))
-                severity: Severity | None = "info" if shown else "warning" if harmless else None
-                help_text = f"did you mean {near}?"
-                yield Complaint(f"SLURM sets no {name}", place, help=help_text, severity=severity)
-    if _LLAMA.search(texts) and "NODE_RANK" not in texts and "NNODES" in texts:
-        yield from _llama(launch)
-
-
-def _llama(launch: LaunchedJob) -> Iterator[Complaint]:
-    for path, number, line, match in launch.matches(_RANK):
-        if not line.lstrip().startswith("#"):
-            place = Place(path, number, match.start() + 1, 4)
+    reads = [each for each in launch.config.reads if each.name.startswith("SLURM_")]
+    unknown = [each for each in reads if each.name not in KNOWN and not _is_set(launch, each.name)]
+    texts = launch.config.texts
+    for read in unknown:
+        if is_script(read.path, texts.get(read.path, "")) and (near := _near(read.name)):
+            help_text, severity = f"did you mean {near}?", _severity(launch, read)
+            message = f"SLURM sets no {read.name}"
+            yield Complaint(message, place_of_read(read), help=help_text, severity=severity)
+    programs = {command.programs[-1] for command in launch.config.trace}
+    text = "\n".join(texts.values())
+    if "llamafactory-cli" in programs and "NODE_RANK" not in text and "NNODES" in text:
+        rank = next((each for each in launch.config.assignments if each.name == "RANK"), None)
+        if rank is not None:
             message = "LLaMA-Factory reads NODE_RANK, not RANK: every node is node 0"
-            yield Complaint(message, place, help="NODE_RANK=")
-            return
+            yield Complaint(message, Place(*rank.place, len(rank.name)), help="NODE_RANK=")
+
+
+def _is_set(launch: LaunchedJob, name: str) -> bool:
+    return any(f"{name}=" in text for text in launch.config.texts.values())
+
+
+def _severity(launch: LaunchedJob, read: Expansion) -> Severity | None:
+    """What is only printed does no harm, and scontrol(1) takes SLURM_JOB_NODELIST where it is given no list;
+    `set -u` ends the script all the same."""
+    trace = launch.config.trace
+    if any(each.place[:2] < read[2:4] and _nounset(each, read.path) for each in trace):
+        return None
+    by = [each for each in trace if read in each.reads]
+    shown = any(prints(each) and not each.captured for each in by)
+    lists = any([word.text for word in each.words[:2]] == ["scontrol", "show"] for each in by)
+    return "info" if shown else "warning" if lists else None
+
+
+def _nounset(command: TracedCommand, path: str) -> bool:
+    """Whether a command of a script is `set -u`."""
+    sets = command.place[0] == path and command.programs[-1] == "set"
+    options = [word.lead for word in command.words[1:]] if sets else []
+    return any(each == "nounset" or each[:1] == "-" and "u" in each for each in options)
 
 
 def _near(name: str) -> str | None:

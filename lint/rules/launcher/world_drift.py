@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 from ....reading.facts import number_of
 from ...facts.batch import Batch, batches
-from ...facts.commands import launchers, ran_by, step_options, steps
+from ...facts.commands import launchers, literal, ran_by, set_by, step_options, steps
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -40,9 +40,7 @@ FILE = "job.sbatch"
 _VLLM = re.compile(
     r"\buse_vllm\b[\s:=\"']*true\b|\bvllm[_ ](?:serve|device|server)\b", re.IGNORECASE
 )
-_COPY = re.compile(
-    r"(?:export\s+)?(?=\w*(?:GPU|NPROC|DEVICES|WORLD))\w+=[\"']?(\d{1,9})[\"']?\s*(?:#.*)?$"
-)
+_COPY = ("GPU", "NPROC", "DEVICES", "WORLD")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -60,11 +58,15 @@ _SHAPE = re.compile(
 _INSISTS = re.compile(r"\|\||^\s*(?:assert|if\s+!)\s")
 
 
+def _insists(line: str) -> bool:
+    return not line.lstrip().startswith("#") and _INSISTS.search(line) is not None
+
+
 def _shape(batch: Batch) -> Iterator[Complaint]:
     """A check of the script's own that the directives cannot pass."""
     nodes, gpus = batch.get("nodes"), batch.gpus_per_node
-    for number, line in batch.body:
-        for match in _SHAPE.finditer(line) if _INSISTS.search(line) else ():
+    for number, line in enumerate(batch.lines, 1):
+        for match in _SHAPE.finditer(line) if _insists(line) else ():
             on_nodes = match[1] != "SLURM_GPUS_ON_NODE"
             asked = (
                 nodes.number if on_nodes and nodes else gpus[0] if gpus and not on_nodes else None
@@ -137,9 +139,9 @@ def _gpus(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
     if counted and processes and processes < gpus and not _generates(launch):
         message = f"{processes} processes on a node of {gpus} GPUs leave {gpus - processes} idle"
         yield Complaint(message, counted, related, severity="warning")
-    for number, line in batch.body:
-        match = _COPY.match(line.strip())
-        if match and int(match[1]) == gpus:
+    for made in set_by(launch, batch):
+        if literal(made) == str(gpus) and any(part in made.name for part in _COPY):
             message = f"the GPUs of a node are written twice: {gpus}"
             help_text = f"${{SLURM_GPUS_ON_NODE:-{gpus}}}"
-            yield Complaint(message, batch.place(number), related, help_text, "info")
+            place = batch.place(made.place[1])
+            yield Complaint(message, place, related, help_text, "info")

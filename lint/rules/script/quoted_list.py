@@ -19,13 +19,14 @@ head=${nodes[0]}
 srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint "$head:29500" train.py
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ....dsl.diagnostics import Severity
+from ....reading.bash.trace import Assignment, Expansion, TracedCommand
 from ...facts.batch import Batch, batches
+from ...facts.commands import set_by
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Related
+from ...finding import Complaint, Place, Related
 
 CODE = "PAR811"
 TITLE = "all names of the nodes in one element of an array"
@@ -35,42 +36,43 @@ SOURCE = "bash(1), Arrays and Word Splitting; verl-project/verl#548"
 SINCE = "2026-12"
 FILE = "job.sbatch"
 
-#: What prints every name of the job, and nothing that picks one of them.
-_NAMES = r"(?:\$\(|`)\s*scontrol\s+show\s+(?:hostnames?|hosts)\b[^|;&)`]*[)`]"
-_ONE = re.compile(rf"(?:^|\s)(\w+)=\(\s*\"({_NAMES}|\$\{{?(\w+)\}}?)\"\s*\)")
-
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         if batch.nodes == 1:
             continue
-        for number, line in batch.body:
-            found = _ONE.search(line)
-            if found is None or (found[3] and not _holds_names(batch, found[3], number)):
-                continue
-            used = _element(batch, found[1], number)
+        ran = launch.commands_of(batch.path)
+        for made in set_by(launch, batch):
+            used = _element(launch, made) if _holds_names(made, ran) else None
             if used is not None:
-                yield _complaint(batch, number, found[1], used)
+                yield _complaint(batch, made, used)
 
 
-def _holds_names(batch: Batch, variable: str, before: int) -> bool:
-    """Whether the last assignment above a line is of all names."""
-    own = [line for number, line in batch.commands(rf"\b{variable}=") if number < before]
-    return bool(own) and re.search(rf"\b{variable}=\"?{_NAMES}\"?\s*(?:#.*)?$", own[-1]) is not None
+def _holds_names(made: Assignment, ran: Sequence[TracedCommand]) -> bool:
+    """Whether one element between quotes is what `scontrol show hostnames` prints, of which nothing picks a
+    part."""
+    pieces = [piece for element in made.elements or () for piece in element if piece.text]
+    if len(made.elements or ()) != 1 or len(pieces) != 1 or pieces[0].split:
+        return False
+    asked = [each for each in ran if each.captured and each.place == pieces[0][1:4]]
+    return any([word.text for word in each.words[:2]] == ["scontrol", "show"] for each in asked)
 
 
-def _element(batch: Batch, array: str, below: int) -> int | None:
-    """The line that takes one element of the array; `${nodes[@]}` without quotes is split after all."""
-    used = batch.commands(rf"\$\{{{array}\[[^\]@*]{{1,100}}\]\}}")
-    return next((number for number, _ in used if number > below), None)
+def _element(launch: LaunchedJob, made: Assignment) -> Expansion | None:
+    """Where one element of the array is taken; `${nodes[@]}` without quotes is split after all."""
+    reads = (each for each in launch.config.reads if each.name == made.name)
+    below = (each for each in reads if each.path == made.place[0] and each.line > made.place[1])
+    return next(
+        (each for each in below if each.rest[:1] == "[" and each.rest[1:2] not in "@*"), None
+    )
 
 
-def _complaint(batch: Batch, number: int, array: str, used: int) -> Complaint:
-    place = batch.place(number, rf"\b{array}=\((?:[^()]|\([^()]*\))*\)")
+def _complaint(batch: Batch, made: Assignment, used: Expansion) -> Complaint:
+    place = batch.place(made.place[1], rf"\b{made.name}=\((?:[^()]|\([^()]*\))*\)")
     asked = batch.get("nodes")
-    related = [Related("one element is taken", batch.place(used, rf"\$\{{{array}\["))]
+    related = [Related("one element is taken", Place(*used[2:5], used.length + 1))]
     if asked is not None:
         related.append(Related("the nodes", asked.place))
-    message = f"the quotes make one element of all names in {array}"
+    message = f"the quotes make one element of all names in {made.name}"
     severity: Severity | None = None if batch.nodes else "warning"
     return Complaint(message, place, tuple(related), "take the quotes away", severity)

@@ -17,17 +17,15 @@ if ! srun python train.py && ((${SLURM_RESTART_COUNT:-0} < 3)); then
 fi
 """
 
-import re
-from collections.abc import Iterator
-
-from tree_sitter import Node
+from collections.abc import Iterator, Sequence
 
 from ....dsl.diagnostics import Severity
-from ....reading.bash.source import file_source
-from ....reading.bash.syntax_tree import parse
-from ...facts.batch import Batch, batches
+from ....reading.bash.trace import TracedCommand
+from ...facts.batch import batches
+from ...facts.commands import may_run, place_of, requeues
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
+from .signal_without_trap import trapped
 
 CODE = "PAR649"
 TITLE = "a requeue without a limit"
@@ -35,39 +33,23 @@ SEVERITY = "warning"
 SOURCE = "mila-iqia/mila-docs#415"
 FILE = "job.sbatch"
 
-_REQUEUE = r"\bscontrol\s+requeue\b"
 #: Signals that SLURM sends before the end, or that `--signal` asks for.
-SIGNALS = "USR1|USR2|TERM|INT|HUP|CONT"
+SIGNALS = frozenset({"USR1", "USR2", "TERM", "INT", "HUP", "CONT"})
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        again = batch.commands(_REQUEUE)
+        may = may_run(launch, batch)
+        again = [each for each in may if requeues(each)]
         if again and "SLURM_RESTART_COUNT" not in batch.text:
             message = "the job requeues itself without a limit"
-            place = batch.place(again[0][0], _REQUEUE)
+            place = place_of(again[0].words[0], again[0])
             help_text = "compare $SLURM_RESTART_COUNT with a limit"
-            severity: Severity | None = "info" if _on_signal(batch) else None
+            severity: Severity | None = "info" if _on_signal(may, again) else None
             yield Complaint(message, place, help=help_text, severity=severity)
 
 
-def _on_signal(batch: Batch) -> bool:
+def _on_signal(may: Sequence[TracedCommand], again: Sequence[TracedCommand]) -> bool:
     """Whether a signal is trapped, and each requeue stands in a trap or in a function that one may start."""
-    if not batch.commands(rf"^\s*trap\b.*\b(?:SIG)?(?:{SIGNALS})\b"):
-        return False
-    tree = parse(file_source(batch.path, batch.text))
-    for found in re.finditer(_REQUEUE, batch.text):
-        node = tree.descendant_for_byte_range(*found.span())
-        while node is not None and not _handles(node):
-            node = node.parent
-        if node is None:
-            return False
-    return True
-
-
-def _handles(node: Node) -> bool:
-    """Whether what stands in a node runs when a signal or a call comes; a comment never does."""
-    if node.type == "command":
-        name = node.child_by_field_name("name")
-        return name is not None and name.text == b"trap"
-    return node.type in ("function_definition", "comment")
+    heard = any(trapped(may, name) for name in SIGNALS)
+    return heard and all(each.called or not SIGNALS.isdisjoint(each.signals) for each in again)

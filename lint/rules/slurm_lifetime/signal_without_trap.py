@@ -21,7 +21,7 @@ wait
 import re
 from collections.abc import Iterator, Sequence
 
-from ....reading.bash.trace import TracedCommand
+from ....reading.bash.trace import TracedCommand, signal_name
 from ...facts.batch import batches
 from ...facts.commands import ran_by
 from ...facts.launched_job import LaunchedJob
@@ -37,7 +37,7 @@ FILE = "job.sbatch"
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("signal")
-        name = signal_name(given.value or "") if given else None
+        name = to_shell(given.value or "") if given else None
         ran = ran_by(launch, batch)
         if given is None or name is None or not ran or trapped(ran, name):
             continue
@@ -47,15 +47,13 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         )
 
 
-def signal_name(value: str) -> str | None:
+def to_shell(value: str) -> str | None:
     """USR1 in `B:SIGUSR1@300`; None for a signal that goes to the steps."""
-    match = re.fullmatch(r"(?:R?B|BR?):(?:SIG)?([A-Z0-9]+)(?:@\d+)?", value)
-    return match[1] if match else None
+    match = re.fullmatch(r"(?:R?B|BR?):([A-Z0-9]+)(?:@\d+)?", value)
+    return signal_name(match[1]) if match else None
 
 
 def trapped(ran: Sequence[TracedCommand], name: str) -> bool:
     """Whether one of the commands sets a trap for a signal."""
-    numbers = {"USR1": "10", "USR2": "12", "TERM": "15", "INT": "2", "HUP": "1"}
-    names = {name, f"SIG{name}", numbers.get(name, name)}
     traps = (each.words[2:] for each in ran if each.programs[-1] == "trap")
-    return any(str(word.text).upper() in names for words in traps for word in words)
+    return any(signal_name(str(word.text)) == name for words in traps for word in words)

@@ -21,14 +21,16 @@ srun python train.py &
 wait
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ...facts.batch import Batch, batches
-from ...facts.commands import ran_by
+from ....reading.bash.commands.launching import LAUNCHERS, PYTHONS, TRAINERS
+from ....reading.bash.trace import TracedCommand, program
+from ....reading.bash.values import Word
+from ...facts.batch import batches
+from ...facts.commands import asks, place_of, ran_by, steps
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
-from .signal_without_trap import signal_name, trapped
+from .signal_without_trap import to_shell, trapped
 
 CODE = "PAR651"
 TITLE = "a trap that cannot run while srun is in the foreground"
@@ -36,50 +38,44 @@ SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8: signal at 3 s, trap at 8 s"
 FILE = "job.sbatch"
 
-
-#: What a step begins with, in the foreground or not.
-_STEP = r"^\s*(?:(?:if|while|until|!|time|exec)\s+)*(?:\w+=\S*\s+)*srun\b"
-#: Launchers without srun, and Python.
-_LAUNCHERS = (
-    r"\s*(?:(?:if|!|time|exec)\s+)*(?:\w+=\S*\s+)*"
-    r"(torchrun|deepspeed|accelerate|mpirun|mpiexec|llamafactory-cli|axolotl|python3?)\b"
-)
-#: What starts a command in the background, alone or with its number kept.
-_BACKGROUND = r"[^&>]&\s*(?:$|\w+=\$!)"
+#: What starts the job without srun.
+_STARTS = LAUNCHERS | PYTHONS | TRAINERS.keys() | {"mpirun", "mpiexec"}
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        given = batch.get("signal")
-        name = signal_name(given.value or "") if given else None
-        if given is None or name is None or _waits(batch):
+        given, ran = batch.get("signal"), ran_by(launch, batch)
+        name = to_shell(given.value or "") if given else None
+        if given is None or name is None or not trapped(ran, name) or _waits(ran):
             continue
-        if not trapped(ran_by(launch, batch), name):
-            continue
-        found = _foreground(launch, batch)
-        if found is not None:
-            number, line, word = found
+        started = _foreground(launch, ran)
+        if started is not None:
+            command, first = started
+            word = program(first)
             related = (Related(f"the trap of {name} waits for it", given.place),)
-            place = batch.place(number, rf"\b{word}\b")
-            if re.match(r"\s*exec\b", line):
+            if any(program(words[0]) == "exec" for words in command.wrappers):
                 message = f"exec leaves no shell with the trap of {name}"
             else:
                 message = f"{word} runs in the foreground, and the trap waits until it ends"
+            place = place_of(first, command)
             yield Complaint(message, place, related, f"{word} ... & and wait")
 
 
-def _waits(batch: Batch) -> bool:
+def _waits(ran: Sequence[TracedCommand]) -> bool:
     """Whether something starts in the background and is waited for, such as a function with the step."""
-    return bool(batch.commands(_BACKGROUND) and batch.commands(r"\bwait\b"))
+    waits = any(command.programs[-1] == "wait" for command in ran)
+    return waits and any(command.background for command in ran)
 
 
-def _foreground(launch: LaunchedJob, batch: Batch) -> tuple[int, str, str] | None:
-    """Number and text of the statement that runs the step, and its first word; else those of the job's own
-    command, where the batch script has it."""
-    steps = batch.commands(_STEP)
-    if steps:
-        return None if any(re.search(r"&\s*$", line) for _, line in steps) else (*steps[-1], "srun")
-    path, last, _ = launch.config.command or ("", 0, 0)
-    before = [each for each in batch.body if each[0] <= last] if path == batch.path else []
-    words = re.match(_LAUNCHERS, before[-1][1]) if before else None
-    return (*before[-1], words[1]) if words and not re.search(r"&\s*$", before[-1][1]) else None
+def _foreground(
+    launch: LaunchedJob, ran: Sequence[TracedCommand]
+) -> tuple[TracedCommand, Word] | None:
+    """The last step, else the job's own command, with the first word of what starts it; None where one runs
+    in the background."""
+    started = [(command, step[0]) for command, step in steps(ran) if not asks(command)]
+    if not started:
+        own = (each for each in ran if each.words[0].origin[1:4] == launch.config.command)
+        words = ((each, words[0]) for each in own for words in (*each.wrappers, each.words))
+        started = [(each, word) for each, word in words if program(word) in _STARTS][:1]
+    in_background = any(command.background for command, _ in started)
+    return started[-1] if started and not in_background else None

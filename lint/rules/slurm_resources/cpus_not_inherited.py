@@ -18,10 +18,8 @@ srun --cpus-per-task="$SLURM_CPUS_PER_TASK" python train.py
 
 from collections.abc import Iterator
 
-from ....reading.bash.commands.launching import LAUNCHERS, PYTHONS, SHELLS
-from ....reading.bash.trace import program
 from ...facts.batch import batches
-from ...facts.commands import place_of, ran_by, step_options, steps
+from ...facts.commands import asks, place_of, ran_by, step_options, steps
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -38,11 +36,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if given is None or "SRUN_CPUS_PER_TASK" in batch.text:
             continue
         for command, step in steps(ran_by(launch, batch)):
-            # A step whose output the script takes is a question, unless it may train.
-            asks = (
-                command.captured and program(command.words[0]) not in SHELLS | PYTHONS | LAUNCHERS
-            )
-            if asks or "cpus-per-task" in step_options(step):
+            if asks(command) or "cpus-per-task" in step_options(step):
                 continue
             related = (Related(f"--cpus-per-task={given.value}", given.place),)
             message = "the step does not inherit --cpus-per-task"

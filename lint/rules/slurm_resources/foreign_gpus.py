@@ -17,12 +17,12 @@ Good:
 torchrun --standalone --nproc-per-node 2 train.py
 """
 
-import re
 from collections.abc import Iterator
 
 from ...facts.batch import Batch, batches
+from ...facts.commands import literal, set_by
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Related
+from ...finding import Complaint, Place, Related
 
 CODE = "PAR666"
 TITLE = "GPUs beyond those of the job"
@@ -31,23 +31,24 @@ SOURCE = "slurm.conf(5), gres.conf(5), cgroup.conf(5): ConstrainDevices"
 SINCE = "2026-12"
 FILE = "job.sbatch"
 
-_NAMED = re.compile(
-    r"^\s*(?:export\s+)?(?:\w+=\S*\s+)*CUDA_VISIBLE_DEVICES=[\"']?(\d{1,9}(?:,\d{1,9})*)[\"']?(?=[\s;]|$)"
-)
+_NAME = "CUDA_VISIBLE_DEVICES"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         count = batch.gpus_per_node
         if count is not None and not batch.get("exclusive"):
-            yield from _beyond(batch, count[0], Related(f"{count[0]} GPUs", count[1].place))
+            yield from _beyond(launch, batch, count[0], Related(f"{count[0]} GPUs", count[1].place))
 
 
-def _beyond(batch: Batch, count: int, asked: Related) -> Iterator[Complaint]:
-    for number, line in batch.body:
-        named = _NAMED.match(line)
-        if named and max(int(each) for each in named[1].split(",")) >= count > 0:
-            place = batch.place(number, r"CUDA_VISIBLE_DEVICES=[\"']?[\d,]+")
-            message = f"CUDA_VISIBLE_DEVICES={named[1]}, and the job's GPUs are 0 to {count - 1}"
+def _beyond(launch: LaunchedJob, batch: Batch, count: int, asked: Related) -> Iterator[Complaint]:
+    for made in set_by(launch, batch):
+        devices = (literal(made) or "").split(",")
+        if made.name != _NAME or not all(each.isdecimal() for each in devices):
+            continue
+        if max(map(int, devices)) >= count > 0:
+            stated = f"{_NAME}={','.join(devices)}"
+            place = Place(*made.place, len(stated))
+            message = f"{stated}, and the job's GPUs are 0 to {count - 1}"
             yield Complaint(message, place, (asked,), "leave it to SLURM, or ask for more GPUs")
             return

@@ -17,10 +17,10 @@ Good:
 srun torchrun --nproc-per-node "$SLURM_GPUS_ON_NODE" pretrain_gpt.py --num-layers 32
 """
 
-import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
+from ...facts.commands import place_of_read, set_by, used_by
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -31,20 +31,18 @@ SOURCE = "measured with SLURM 22.05.8; awslabs/awsome-distributed-ai#71"
 FILE = "job.sbatch"
 
 
-#: The script's own value, which SLURM's absence leaves.
-_SET = r"^\s*(?:export\s+)?SLURM_GPUS_PER_NODE="
-_USE = re.compile(r"\$\{?SLURM_GPUS_PER_NODE\}?(?![:\w-])")
+_NAME = "SLURM_GPUS_PER_NODE"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         request = batch.get("gpus-per-node")
-        plain = request is not None and request.number is not None or batch.commands(_SET)
-        for number, line in batch.commands(_USE.pattern):
-            if plain or re.match(r"\s*echo\b", line):
-                continue
-            why = f"is {request.value}" if request else "is unset without --gpus-per-node"
-            message = f"SLURM_GPUS_PER_NODE {why}"
-            place = batch.place(number, r"SLURM_GPUS_PER_NODE")
-            edits = ()
-            yield Complaint(message, place, help="$SLURM_GPUS_ON_NODE", edits=edits)
+        # A value of the script's own is one that SLURM's absence leaves.
+        own = any(made.name == _NAME for made in set_by(launch, batch))
+        if own or request is not None and request.number is not None:
+            continue
+        why = f"is {request.value}" if request else "is unset without --gpus-per-node"
+        for read in used_by(launch, batch):
+            if read.name == _NAME and not read.rest:
+                place = place_of_read(read)
+                yield Complaint(f"{_NAME} {why}", place, help="$SLURM_GPUS_ON_NODE")

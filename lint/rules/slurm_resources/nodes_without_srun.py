@@ -22,7 +22,7 @@ srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\
 from collections.abc import Iterator
 
 from ....reading.bash.trace import TracedCommand
-from ...facts.batch import Batch, batches
+from ...facts.batch import batches
 from ...facts.commands import launchers, place_of, ran_by, reaches_nodes
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -50,5 +50,6 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _elsewhere(launch: LaunchedJob, command: TracedCommand) -> bool:
     """Whether one of its scripts has a step in a branch that another environment takes."""
-    texts = ((path, launch.config.texts.get(path, "")) for path in command.scripts)
-    return any(Batch(path, text).commands(r"\bsrun\b") for path, text in texts)
+    texts = (launch.config.texts.get(path, "") for path in command.scripts)
+    lines = (line.lstrip() for text in texts for line in text.split("\n"))
+    return any("srun " in line and not line.startswith(("#", "echo ")) for line in lines)

@@ -23,9 +23,9 @@ srun python train.py --distributed
 
 from collections.abc import Iterator
 
-from ....reading.bash.trace import TracedCommand, program
+from ....reading.bash.trace import Assignment, TracedCommand, program
 from ...facts.batch import batches
-from ...facts.commands import launchers, place_of, ran_by, reaches_nodes
+from ...facts.commands import launchers, place_of, ran_by, reaches_nodes, set_by
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -36,16 +36,16 @@ SOURCE = "measured with SLURM 22.05.8: the batch script is task 0 alone; ACEsuit
 SINCE = "2026-12"
 FILE = "job.sbatch"
 
-_WORLD = (
-    r"(?:^|[;&|])(?>[^;&|]*?\bWORLD_SIZE=)[^;&|]*"
-    r"\bSLURM_(?:NTASKS|NPROCS|NTASKS_PER_NODE|TASKS_PER_NODE)\b"
+_TASKS = frozenset(
+    {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}
 )
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         tasks = batch.get("ntasks-per-node", "ntasks")
-        counted, ran = batch.commands(_WORLD), ran_by(launch, batch)
+        counted = [made for made in set_by(launch, batch) if _counts(made)]
+        ran = ran_by(launch, batch)
         started = [each for each in ran if _python(each)]
         if tasks is None or (tasks.number or 0) < 2 or not counted or not started:
             continue
@@ -53,11 +53,16 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             continue
         related = (
             Related(f"{tasks.number} tasks", tasks.place),
-            Related("the world counts them", batch.place(counted[0][0])),
+            Related("the world counts them", batch.place(counted[0].place[1])),
         )
         message = "the program is started once, and the world counts the tasks of the job"
         at = place_of(started[-1].words[0], started[-1])
         yield Complaint(message, at, related, "start it with srun")
+
+
+def _counts(made: Assignment) -> bool:
+    """Whether the world is computed from the number of tasks."""
+    return made.name == "WORLD_SIZE" and any(read.name in _TASKS for read in made.reads)
 
 
 def _python(command: TracedCommand) -> bool:

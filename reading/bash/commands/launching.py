@@ -103,6 +103,7 @@ def trace(
         captured,
         shell.opens,
         shell.background,
+        bool(shell.hidden),
         shell.signals,
         tuple(shell.world.reads[shell.world.read_before :]),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..shell import DEEPEST, Shell
+from ..shell import DEEPEST, OutOfSteps, Shell
 from ..source import PlacedText
 from ..values import Word
 from ..words.arithmetic_expansion import arithmetic_value
@@ -54,6 +54,8 @@ def and_or(shell: Shell, source: PlacedText, node: Node) -> Status:
     operator = "&&" if any(child.type == "&&" for child in node.children) else "||"
     status = run(shell, source, parts[0])
     if status is None and not only_asks(parts[0]):
+        if operator == "||":
+            _where_it_fails(shell, source, parts[1])
         status = True
     if status is None:
         where = (
@@ -64,6 +66,14 @@ def and_or(shell: Shell, source: PlacedText, node: Node) -> Status:
     if status == (operator == "&&"):
         return run(shell, source, parts[1])
     return status
+
+
+def _where_it_fails(shell: Shell, source: PlacedText, node: Node) -> None:
+    """Add what a command's failure runs to the trace."""
+    try:
+        run(shell.apart(("ERR",)), source, node)
+    except (Exit, Return, Break, OutOfSteps):
+        return
 
 
 def negated(shell: Shell, source: PlacedText, node: Node) -> Status:

@@ -47,11 +47,9 @@ def _note(shell: Shell, source: PlacedText, start: int, behind: int, end: int) -
     """Note that a variable is expanded."""
     if len(shell.world.reads) < MOST_EXPANSIONS:
         text, dollar = source.text, source.text.rfind("$", 0, start)
-        braces = text.startswith("{", dollar + 1)
-        rest = text[behind:end] if braces else ""
-        length = (end if braces else behind) - dollar + braces
+        rest = text[behind:end] if text.startswith("{", dollar + 1) else ""
         place = source.place(max(0, dollar))
-        shell.world.reads.append(Expansion(text[start:behind], rest, *place, length))
+        shell.world.reads.append(Expansion(text[start:behind], rest, *place, behind - dollar))
 
 
 def _given(shell: Shell, name: str, value: Text | None, quoted: bool, place: Place) -> list[Piece]:

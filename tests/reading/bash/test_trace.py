@@ -103,3 +103,69 @@ def test_a_script_that_is_written_and_submitted_has_its_directives() -> None:
     assert names(script.trace)[-1] == ("srun", "torchrun")
     (launched,) = script.launches
     assert [(each.name, each.word.line) for each in launched.directives] == [("nodes", 3)]
+
+
+def test_what_runs_in_the_background_is_marked() -> None:
+    text = "srun a.py &\n{ sleep 1; } &\nif true; then torchrun b.py > log 2>&1 & fi\ndate && wait $!\n"
+    assert [(each.programs[-1], each.background) for each in trace(text)] == [
+        ("a.py", True), ("sleep", True), ("true", False), ("torchrun", True), ("date", False), ("wait", False),
+    ]  # fmt: skip
+    assert trace("srun a.py &> log\n")[0].background is False
+
+
+def test_what_a_trap_or_a_failure_runs_is_in_it_and_launches_nothing() -> None:
+    script = followed("""trap again USR1 SIGTERM
+again() { echo late; scontrol requeue $SLURM_JOB_ID; }
+trap - INT
+trap 'kill -TERM $PID; torchrun other.py' 10
+srun python train.py || sbatch "$0"
+""")
+    apart = [each for each in script.trace if each.signals]
+    assert [(each.programs[-1], each.signals, each.called) for each in apart] == [
+        ("sbatch", ("ERR",), False),
+        ("echo", ("USR1", "TERM"), True),
+        ("scontrol", ("USR1", "TERM"), True),
+        ("kill", ("USR1",), False),
+        ("torchrun", ("USR1",), False),
+    ]
+    assert apart[0].words[1].text == "job.sh" and apart[3].place == ("job.sh", 4, 7)
+    assert [each.words[1].text for each in script.launches] == ["train.py"] and not script.unread
+
+
+def test_a_trap_is_followed_no_further_than_its_budget() -> None:
+    script = followed("trap 'while :; do x=1$x; date $x; done' USR1\ntorchrun train.py\n")
+    assert not script.cut and not script.unread and len(script.launches) == 1
+    assert 0 < sum(each.programs == ("date",) for each in script.trace) < 1_000
+
+
+def test_assignments_have_their_values_and_what_they_read() -> None:
+    script = followed("""export A=8
+B=$((A * SLURM_NNODES)) sleep 1
+declare -x C="$(hostname)"
+nodes=("$A" two)
+local_only=3
+""")
+    assigned = [(each.name, each.exported, each.before) for each in script.assignments]
+    assert assigned == [("A", True, 0), ("B", True, 0), ("C", True, 2), ("nodes", False, 2), ("local_only", False, 2)]  # fmt: skip
+    reads = {each.name: [read.name for read in each.reads] for each in script.assignments}
+    assert reads == {"A": [], "B": ["A", "SLURM_NNODES"], "C": [], "nodes": ["A"], "local_only": []}
+    nodes = script.assignments[3]
+    assert (
+        nodes.place == ("job.sh", 4, 1) and nodes.elements is not None and len(nodes.elements) == 2
+    )
+
+
+def test_expansions_have_their_names_operators_and_places() -> None:
+    script = followed(
+        "echo ${PORT:-29500} \"$1\"\nx=${list[0]} bash -c 'echo $INNER $1' name $PORT\n"
+    )
+    assert [tuple(each) for each in script.reads] == [
+        ("PORT", ":-29500", "job.sh", 1, 6, 6), ("1", "", "job.sh", 1, 22, 2),
+        ("PORT", "", "job.sh", 2, 44, 5), ("list", "[0]", "job.sh", 2, 3, 6),
+        ("INNER", "", "job.sh", 2, 28, 6), ("1", "", "job.sh", 2, 35, 2),
+    ]  # fmt: skip
+    by = {each.words[-1].lead: [read.name for read in each.reads] for each in script.trace}
+    assert [read.name for read in script.trace[0].reads] == ["PORT", "1"] and by[""] == [
+        "INNER",
+        "1",
+    ]
