@@ -108,7 +108,8 @@ def test_a_script_that_is_written_and_submitted_has_its_directives() -> None:
 def test_what_runs_in_the_background_is_marked() -> None:
     text = "srun a.py &\n{ sleep 1; } &\nif true; then torchrun b.py > log 2>&1 & fi\ndate && wait $!\n"
     assert [(each.programs[-1], each.background) for each in trace(text)] == [
-        ("a.py", True), ("sleep", True), ("true", False), ("torchrun", True), ("date", False), ("wait", False),
+        ("a.py", True), ("sleep", True), ("true", False), ("torchrun", True),
+        ("date", False), ("wait", False),
     ]  # fmt: skip
     assert trace("srun a.py &> log\n")[0].background is False
 
@@ -146,7 +147,9 @@ nodes=("$A" two)
 local_only=3
 """)
     assigned = [(each.name, each.exported, each.before) for each in script.assignments]
-    assert assigned == [("A", True, 0), ("B", True, 0), ("C", True, 2), ("nodes", False, 2), ("local_only", False, 2)]  # fmt: skip
+    assert assigned == [
+        ("A", True, 0), ("B", True, 0), ("C", True, 2), ("nodes", False, 2), ("local_only", False, 2),
+    ]  # fmt: skip
     reads = {each.name: [read.name for read in each.reads] for each in script.assignments}
     assert reads == {"A": [], "B": ["A", "SLURM_NNODES"], "C": [], "nodes": ["A"], "local_only": []}
     nodes = script.assignments[3]
