@@ -26,12 +26,12 @@ _LAUNCHING_MODULES = ("torch.distributed.run", "torch.distributed.launch")
 
 def ran_by(launch: LaunchedJob, batch: Batch) -> list[TracedCommand]:
     """The commands of a batch script, and of what it starts."""
-    return [command for command in launch.commands_of(batch.path) if not command.signals]
+    return launch.commands_of(batch.path)
 
 
 def may_run(launch: LaunchedJob, batch: Batch) -> list[TracedCommand]:
-    """The commands of a batch script, of what it starts, and of their traps."""
-    return launch.commands_of(batch.path)
+    """The commands of a batch script, of what it starts, of their traps and of commands that fail."""
+    return launch.may_run(batch.path)
 
 
 def set_by(launch: LaunchedJob, batch: Batch) -> list[Assignment]:
@@ -41,7 +41,7 @@ def set_by(launch: LaunchedJob, batch: Batch) -> list[Assignment]:
 
 def used_by(launch: LaunchedJob, batch: Batch) -> list[Expansion]:
     """The variables that a batch script expands, but for those that it only prints."""
-    printing = filter(prints, launch.commands_of(batch.path))
+    printing = filter(prints, may_run(launch, batch))
     printed = {read for command in printing for read in command.reads}
     reads = (read for read in launch.config.reads if read.path == batch.path)
     return [read for read in reads if read not in printed]

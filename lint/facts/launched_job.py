@@ -132,7 +132,11 @@ class LaunchedJob:
         return {}
 
     def commands_of(self, path: str) -> list[TracedCommand]:
-        """The commands of a script of the job, of what it starts and of their traps, in order."""
+        """The commands of a script of the job and of what it starts, in the order in which they run."""
+        return [each for each in self.may_run(path) if not each.signals]
+
+    def may_run(self, path: str) -> list[TracedCommand]:
+        """Those commands, and what traps run, or the failure of another one."""
         if path not in self._commands:
             trace = self.config.trace
             ran = [each for each in trace if path in each.scripts or path == each.place[0]]
