@@ -1,13 +1,16 @@
 """Rules of a framework for its options, one row a rule. Rows and a job's options -> the rows it breaks.
 
 A backend lists its rows by the code of what they complain of, `CONSTRAINTS` of its package `constraints`;
-rules between the degrees of a layout are `Predicate`s, which the compiler asks too.
+rules between the degrees of a layout are `Predicate`s, which the compiler asks too. An option is a word of a
+command (`--name`) or a key of a file (`section.key`, whose truth values are written as `true` and `false`).
+A row holds in releases from `since` on and before `until`; without them the rule is older than all that lint
+knows, and there still.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol, TypeAlias
 
@@ -25,11 +28,34 @@ class Given(Protocol):
         """Whether an unknown word of the command may be this option."""
 
 
-class Above(Enum):
+@dataclass(frozen=True)
+class FileKeys:
+    """A configuration file's keys as a job's options: a section is there if a key below it is, and a value
+    that another program fills in ("auto") is not known."""
+
+    keys: Mapping[str, Setting]
+
+    def option(self, *names: str) -> Setting | None:
+        return next((setting for name in names if (setting := self._key(name))), None)
+
+    def may_be_given(self, name: str) -> bool:
+        return False
+
+    def _key(self, name: str) -> Setting | None:
+        setting = self.keys.get(name)
+        if setting is None:
+            below = (each for key, each in self.keys.items() if key.startswith(f"{name}."))
+            setting = next(below, None)
+            return None if setting is None else replace(setting, name=name, values=())
+        return setting if setting.values != ("auto",) else replace(setting, values=())
+
+
+class Range(Enum):
     """Values of which a row speaks, where it is no single one."""
 
-    ONE = "> 1"
-    FP32 = "not fp32"
+    ABOVE_ONE = "> 1"
+    BELOW_ONE = "< 1"
+    NOT_FP32 = "not fp32"
 
 
 @dataclass(frozen=True)
@@ -47,18 +73,20 @@ class Broken:
 class Need:
     """`option` (with this value) needs one of `needs`: "--name" or "--name value".
 
-    `since` is the release that began to insist; without it the rule is older than all that lint knows.
-    `where` is an option without which nothing is looked at.
+    `where` is what is there if the row says anything, as in a `Clash`; `help` is what to write, which is the
+    first need unless given.
     """
 
     option: str
     needs: tuple[str, ...]
     source: str
-    value: str | Above | None = None
+    value: str | Range | None = None
     why: str = ""
     since: str = ""
+    until: str = ""
     effect: Effect = Effect.STOPS
     where: str = ""
+    help: str = ""
 
     def broken(self, job: Given) -> Broken | None:
         setting = job.option(self.option)
@@ -66,21 +94,25 @@ class Need:
             return None
         if any(_has(job, wanted) for wanted in self.needs):
             return None
-        value = f" {self.value}" if isinstance(self.value, str) else ""
+        value = "" if self.value is None else f" {_word(setting)}"
         why = f": {self.why}" if self.why else ""
-        message = f"{setting.name}{value} needs {' or '.join(self.needs)}{why}"
-        return Broken(self, message, setting, help=f"add {self.needs[0]}")
+        message = f"{setting.name}{value} needs {_either(self.needs)}{why}"
+        others = tuple(other for name in _names(self.needs) if (other := job.option(name)))
+        cure = self.help or (self.needs[0] if others else f"add {self.needs[0]}")
+        return Broken(self, message, setting, others, cure)
 
     def _meant(self, setting: Setting) -> bool:
         """Whether the option has the value that the row is about."""
         if self.value is None:
             return True
-        text = text_of(setting)
-        if self.value is Above.ONE:
+        if self.value is Range.ABOVE_ONE:
             return (number_of(setting) or 0) > 1
-        if self.value is Above.FP32:
-            return text is not None and text != "fp32"
-        return text == self.value
+        if self.value is Range.BELOW_ONE:
+            number = _float(setting)
+            return number is not None and number < 1
+        if self.value is Range.NOT_FP32:
+            return text_of(setting) not in (None, "fp32")
+        return _word(setting) == self.value
 
 
 @dataclass(frozen=True)
@@ -92,6 +124,7 @@ class Clash:
     source: str
     help: str | None = None
     since: str = ""
+    until: str = ""
     effect: Effect = Effect.STOPS
     where: str = ""
 
@@ -111,6 +144,7 @@ class OneOf:
     what: str
     source: str
     since: str = ""
+    until: str = ""
     effect: Effect = Effect.STOPS
 
     def broken(self, job: Given) -> Broken | None:
@@ -129,6 +163,7 @@ class Multiple:
     of: str
     source: str
     since: str = ""
+    until: str = ""
     effect: Effect = Effect.STOPS
 
     def broken(self, job: Given) -> Broken | None:
@@ -152,6 +187,7 @@ class AtMost:
     source: str
     raised: bool = False
     since: str = ""
+    until: str = ""
     effect: Effect = Effect.STOPS
 
     def broken(self, job: Given) -> Broken | None:
@@ -175,6 +211,7 @@ class Ignored:
     since: str
     instead: str | None = None
     source: str = ""
+    until: str = ""
     effect: Effect = Effect.IGNORES
 
     def broken(self, job: Given) -> Broken | None:
@@ -193,6 +230,7 @@ class Words:
     words: tuple[str, ...]
     source: str
     since: str = ""
+    until: str = ""
     effect: Effect = Effect.STOPS
 
     def broken(self, job: Given) -> Broken | None:
@@ -224,11 +262,30 @@ def _has(job: Given, wanted: str) -> bool:
     setting = job.option(name)
     if setting is None:
         return job.may_be_given(name)
-    return not value or text_of(setting) in (None, value)
+    return not value or _word(setting) in (None, value)
+
+
+def _word(setting: Setting | None) -> str | None:
+    """The only value as a row has it; None where it is not known."""
+    text = text_of(setting)
+    return text.lower() if text in ("True", "False") else text
+
+
+def _names(wanted: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(each.partition(" ")[0] for each in wanted))
+
+
+def _either(wanted: tuple[str, ...]) -> str:
+    """Words for one of several options, or for one of several values of an option."""
+    names = _names(wanted)
+    if len(names) > 1 or len(wanted) == 1:
+        return " or ".join(wanted)
+    *values, last = (each.partition(" ")[2] for each in wanted)
+    return f"{names[0]} {', '.join(values)} or {last}"
 
 
 def _there(job: Given, where: str) -> bool:
-    return not where or job.option(where) is not None
+    return not where or _with_value(job, where) is not None
 
 
 def _with_value(job: Given, wanted: str) -> Setting | None:
@@ -239,7 +296,7 @@ def _with_value(job: Given, wanted: str) -> Setting | None:
         return None if number_of(setting) == 0 else setting
     if value == "> 1":
         return setting if (number_of(setting) or 0) > 1 else None
-    return setting if text_of(setting) == value else None
+    return setting if _word(setting) == value else None
 
 
 def _float(setting: Setting | None) -> float | None:

@@ -10,8 +10,9 @@ class Dated:
     """`title`: what people call the framework. `scope`: of the settings that its releases have tables of.
 
     `package`: the name under which it is installed. `pinned` finds a release that a script installs, loads or
-    checks out, in its groups. `refused`: option -> the
-    release from which on it is parsed only to be refused. `forked`: whether forks have tables too.
+    checks out, in its groups. `refused`: option -> the release from which on it is parsed only to be refused.
+    `forked`: whether forks have tables too. `oldest`: the first release whose rows of `constraints` hold that
+    name none: those before are other programs'.
     """
 
     title: str
@@ -20,6 +21,7 @@ class Dated:
     pinned: re.Pattern[str]
     refused: Mapping[str, str] = field(default_factory=dict)
     forked: bool = False
+    oldest: str = ""
 
 
 def installed(package: str) -> str:

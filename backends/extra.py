@@ -95,14 +95,6 @@ def _one_of(choices: Sequence[str]) -> str:
     return f"one of {', '.join(choices[:_NAMED])}{more}"
 
 
-def lacks(extra: Mapping[str, Value], key: str, needs: Mapping[str, str]) -> str | None:
-    """The key that a true one needs beside it, where neither that key nor one below it is set."""
-    wanted = needs.get(key) if extra[key] is True else None
-    if wanted is None or any(each == wanted or each.startswith(f"{wanted}.") for each in extra):
-        return None
-    return f"`{key}` needs `{wanted}` beside it"
-
-
 def elsewhere(framework: str, name: str, release: str) -> str | None:
     """Where an option is that a release lacks: the releases that have it, or a name that is spelled alike."""
     if others := releases_with(framework, name):

@@ -38,11 +38,11 @@ class Doubt:
 
 def doubts(launch: LaunchedJob, stops: str, complaint: Complaint) -> tuple[Doubt, ...]:
     """The strongest first. `stops` is the framework that stops, or `OWN` or `ITSELF`."""
-    framework = launch.framework if stops == OWN else stops
+    framework = complaint.framework or (launch.framework if stops == OWN else stops)
     places = [complaint.at, *(each.at for each in complaint.related)]
     doubted = [
         *(doubt for at in places for doubt in _of_value(launch, at)),
-        *map(Doubt, _of_release(launch, framework, complaint.since)),
+        *map(Doubt, _of_release(launch, framework, complaint)),
         *(
             Doubt(f"a guard ends the script before it: {stop.reason}")
             for stop in launch.config.stops
@@ -51,7 +51,8 @@ def doubts(launch: LaunchedJob, stops: str, complaint: Complaint) -> tuple[Doubt
     return tuple(sorted(dict.fromkeys(doubted), key=lambda doubt: doubt.level != "info"))
 
 
-def _of_release(launch: LaunchedJob, framework: str | None, since: str) -> Iterator[str]:
+def _of_release(launch: LaunchedJob, framework: str | None, complaint: Complaint) -> Iterator[str]:
+    since, until = complaint.since, complaint.until
     if framework is None or dated(framework) is None:
         return
     release = launch.release(framework)
@@ -68,6 +69,8 @@ def _of_release(launch: LaunchedJob, framework: str | None, since: str) -> Itera
         yield f"no release of {title} has all of its options"
     elif since and release.history.earlier(release.possible[0], since):
         yield f"the release is not known, and {title} before {since} does not check it"
+    elif until and not release.history.earlier(release.possible[-1], until):
+        yield f"the release is not known, and {title} does not check it from {until} on"
 
 
 def _foreign(launch: LaunchedJob, framework: str, release: Release) -> str | None:

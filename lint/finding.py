@@ -48,8 +48,8 @@ class Complaint:
 
     `severity` replaces the rule's own where a case is milder or worse. `edits` is the one safe cure. `case`
     names a case of the rule that has a record of its own. `effect` is what the framework does, where the rule
-    has cases that it does not stop for, or stops for in this case alone, and `since` its first release that
-    does.
+    has cases that it does not stop for, or stops for in this case alone, `since` its first release that does
+    and `until` the first that does so no more. `framework` is the one that does, where that is not the job's.
     """
 
     message: str
@@ -61,6 +61,8 @@ class Complaint:
     case: str = ""
     effect: Effect | None = None
     since: str = ""
+    until: str = ""
+    framework: str = ""
 
 
 @dataclass(frozen=True)

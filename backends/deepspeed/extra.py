@@ -9,6 +9,9 @@ from ...dsl.job import Job
 from .. import extra
 from ..extra import Kinds, Value
 from ..released_options import ReleasedOption, released_options
+from ..written_options import Written, file_keys, flat
+from .constraints.keys import CODES as OF_ROWS
+from .constraints.keys import CONSTRAINTS
 from .option_rows import ROWS
 from .options import options_of
 from .releases import NEWEST, top_keys
@@ -16,6 +19,7 @@ from .releases import NEWEST, top_keys
 IGNORED, UNKNOWN, WRONG = "PAR407", "PAR403", "PAR416"
 CODES = {
     **extra.CODES,
+    **OF_ROWS,
     IGNORED: ("unknown-top-key", "a top-level key that DeepSpeed does not read"),
     UNKNOWN: ("unknown-section-key", "a key that DeepSpeed refuses"),
     WRONG: ("config-value", "a value that DeepSpeed does not take"),
@@ -52,12 +56,6 @@ KIND_OF: Mapping[str, str] = {
     "zero_optimization.zenflow.select_interval": "interval",
     "zero_optimization.zenflow.update_interval": "interval",
     "data_efficiency.data_sampling.dynamic_batching.max_batch_size": "int",
-}
-#: Keys that DeepSpeed wants beside one that is true.
-_SAMPLING = "data_efficiency.data_sampling"
-NEEDS: Mapping[str, str] = {
-    f"{_SAMPLING}.dynamic_batching.enabled": f"{_SAMPLING}.dynamic_batching.max_tokens",
-    f"{_SAMPLING}.curriculum_learning.enabled": f"{_SAMPLING}.curriculum_learning.curriculum_metrics",
 }
 #: Sections without a schema and without keys that DeepSpeed looks up unasked.
 SECTIONS = frozenset({"curriculum_learning", "progressive_layer_drop", "timers"})
@@ -99,11 +97,21 @@ def problems(job: Job) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 UNKNOWN, message, span, help=extra.elsewhere("deepspeed", key, release)
             )
-        elif lacking := extra.lacks(options_of(job).extra, key, NEEDS):
-            yield Diagnostic(WRONG, lacking, span)
         elif key in known and (words := _wanted(known[key], value)):
             message = f"`{key}` takes {words}, not `{extra.shown(value)}`"
             yield Diagnostic(WRONG, message, span)
+    yield from _written(job).of_extra(CONSTRAINTS, options_of(job).extra, ROWS.decided)
+
+
+def broken_keys(job: Job, config: Mapping[str, object]) -> Iterator[Diagnostic]:
+    """Rows that stop DeepSpeed, broken by a whole ds_config.json, where a key of `extra` has a part in it."""
+    keys = {key: key for key in options_of(job).extra}
+    if keys:
+        yield from _written(job).problems(CONSTRAINTS, file_keys(dict(flat(config))), keys)
+
+
+def _written(job: Job) -> Written:
+    return Written(job, "deepspeed", "DeepSpeed", options_of(job).version)
 
 
 def written(key: str, value: Value, release: str = NEWEST) -> Value | list[str]:

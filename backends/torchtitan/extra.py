@@ -9,6 +9,9 @@ from ...dsl.job import Job
 from .. import extra
 from ..extra import Value
 from ..released_options import ReleasedOption, released_options, releases
+from ..written_options import Written, file_keys
+from .constraints.settings import CODES as OF_ROWS
+from .constraints.settings import CONSTRAINTS
 from .option_rows import ROWS
 from .options import options_of
 from .releases import release
@@ -18,6 +21,7 @@ NEWEST = list(releases("torchtitan"))[-1]
 UNKNOWN, WRONG = "PAR365", "PAR393"
 CODES = {
     **extra.CODES,
+    **OF_ROWS,
     UNKNOWN: ("unknown-setting", "a setting that torchtitan does not know"),
     WRONG: ("setting-kind", "`extra` gives a setting another kind of value than torchtitan takes"),
 }
@@ -45,11 +49,9 @@ NEWEST_FORMS: Mapping[str, tuple[str, str]] = {
 }
 #: 0.3.0 trainer.py:118.
 CHOICES: Mapping[str, tuple[str, ...]] = {"debug.batch_invariant": ("false",)}
-#: Settings that torchtitan wants beside one that is true.
-NEEDS: Mapping[str, str] = {
-    "checkpoint.initial_load_in_hf_quantized": "checkpoint.initial_load_in_hf",
-    "checkpoint.last_save_in_hf": "checkpoint.last_save_model_only",
-}
+
+#: Settings that every configuration has beside `extra`.
+ALWAYS: Mapping[str, Value] = {"checkpoint.last_save_model_only": False}
 
 
 def costs(key: str) -> bool:
@@ -92,8 +94,18 @@ def problems(job: Job) -> Iterator[Diagnostic]:
             message = f"`{key}` takes {words}, not `{extra.shown(value)}`"
             cure = did_you_mean(str(value), settings[key].choices)
             yield Diagnostic(WRONG, message, span, help=cure)
-        elif lacking := extra.lacks(options.extra, key, NEEDS):
-            yield Diagnostic(WRONG, lacking, span)
+    yield from _written(job).of_extra(CONSTRAINTS, options.extra, ROWS.decided, ALWAYS)
+
+
+def broken_settings(job: Job, settings: Mapping[str, object]) -> Iterator[Diagnostic]:
+    """Rows that stop torchtitan, broken by a whole configuration, where a setting of `extra` has a part in it."""
+    keys = {key: key for key in options_of(job).extra}
+    if keys:
+        yield from _written(job).problems(CONSTRAINTS, file_keys(settings), keys)
+
+
+def _written(job: Job) -> Written:
+    return Written(job, "torchtitan", "torchtitan", options_of(job).version)
 
 
 def _wanted(option: ReleasedOption, value: Value, version: str) -> str | None:

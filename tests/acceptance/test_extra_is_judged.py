@@ -11,12 +11,14 @@ import pytest
 
 from parc.backends import BACKENDS
 from parc.backends.deepspeed import extra as deepspeed_extra
-from parc.backends.deepspeed.constraints import GRADIENT_NORM
+from parc.backends.deepspeed.constraints import keys
+from parc.backends.deepspeed.constraints.layouts import GRADIENT_NORM
 from parc.backends.extra import Value
 from parc.backends.languages import python, toml
 from parc.backends.megatron import extra as megatron_extra
 from parc.backends.megatron.options import Options
 from parc.backends.torchtitan import extra as torchtitan_extra
+from parc.backends.torchtitan.constraints import settings
 from parc.dsl.job import Job
 from tests.acceptance.support.drawn_extra import complaints, drawn
 from tests.support.bash_launches import launches
@@ -39,6 +41,8 @@ SHARED = {
     deepspeed_extra.WRONG,
     torchtitan_extra.UNKNOWN,
     torchtitan_extra.WRONG,
+    *keys.CODES,
+    *settings.CODES,
 }
 
 

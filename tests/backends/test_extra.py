@@ -96,7 +96,7 @@ def test_deepspeeds_own_schema_decides(key: str, value: Value, code: str | None,
         ("optimizer.eps", "1e-8", "PAR393", "takes a number, not in quotes"),
         ("comm.trace_buf_size", "int", "PAR393", "takes a whole number"),
         ("checkpoint.keep_latest_k", 1, "PAR393", "takes 0 or a number above 1"),
-        ("checkpoint.last_save_in_hf", True, "PAR393", "needs `checkpoint.last_save_model_only`"),
+        ("checkpoint.last_save_in_hf", True, "PAR312", "exclude each other"),
         ("optimizer.eps", 1, None, ""),
     ],
 )

@@ -29,7 +29,6 @@ TABLES = {
         deepspeed.FREE,
         deepspeed.CHOICES,
         deepspeed.KIND_OF,
-        deepspeed.NEEDS,
         deepspeed_rows.ROWS.said,
     ),
     "torchtitan": (
@@ -38,7 +37,6 @@ TABLES = {
         torchtitan.FORMS,
         torchtitan.NEWEST_FORMS,
         torchtitan.CHOICES,
-        torchtitan.NEEDS,
         torchtitan_rows.ROWS.said,
     ),
 }

@@ -22,6 +22,7 @@ from ...rendezvous import rendezvous
 from ...run_folder import FILE, Checkpoints, run_json, run_values
 from ...timeouts import first_seconds, later_seconds
 from ..environment import VARIABLES, threads
+from ..extra import broken_keys
 from ..options import hugging_face, options_of
 from ..target import ENTRY, TARGET
 from .architecture import architecture, model_json
@@ -45,9 +46,12 @@ def emit(plan: Plan) -> dict[str, str]:
     """
     if found := problems(plan.job, TARGET, plan.layout):
         raise JobError(found)
+    config = ds_config(plan)
+    if found := list(broken_keys(plan.job, config)):
+        raise JobError(found)
     return {
         ENTRY: render("deepspeed/launch.sh.j2", _launch_values(plan)),
-        "deepspeed/ds_config.json": json.document(ds_config(plan)),
+        "deepspeed/ds_config.json": json.document(config),
         f"deepspeed/{FILE}": run_json(plan),
         "deepspeed/model.json": json.document(model_json(plan)),
         "deepspeed/train.py": render_python("deepspeed/train.py.j2", _train_values(plan)),

@@ -1,7 +1,7 @@
 """Megatron-LM's rules for its options: a row a rule, with the line of its source."""
 
 from ....compiler.target import Codes, Effect
-from ...constraints import Above, AtMost, Clash, Constraints, Ignored, Multiple, Need, OneOf, Words
+from ...constraints import AtMost, Clash, Constraints, Ignored, Multiple, Need, OneOf, Range, Words
 from ..option_rows import ROWS
 
 _SHARDED = ("--use-distributed-optimizer", "--use-megatron-fsdp", "--use-torch-fsdp2")
@@ -26,14 +26,14 @@ NEEDS = (
     Need("--overlap-param-gather-with-optimizer-step", _SHARDED[:1], "arguments.py:1067"),
     Need("--overlap-param-gather-with-optimizer-step", ("--overlap-param-gather",), "arguments.py:1069"),
     Need("--optimizer-cpu-offload", _PRECISE, "arguments.py:1885"),
-    Need("--main-grads-dtype", _PRECISE, "optimizer_config.py:470", Above.FP32),
-    Need("--main-params-dtype", _PRECISE, "optimizer_config.py:470", Above.FP32),
-    Need("--exp-avg-dtype", _PRECISE, "optimizer_config.py:472", Above.FP32),
-    Need("--exp-avg-sq-dtype", _PRECISE, "optimizer_config.py:476", Above.FP32),
+    Need("--main-grads-dtype", _PRECISE, "optimizer_config.py:470", Range.NOT_FP32),
+    Need("--main-params-dtype", _PRECISE, "optimizer_config.py:470", Range.NOT_FP32),
+    Need("--exp-avg-dtype", _PRECISE, "optimizer_config.py:472", Range.NOT_FP32),
+    Need("--exp-avg-sq-dtype", _PRECISE, "optimizer_config.py:476", Range.NOT_FP32),
     Need("--fp8-param-gather", ("--fp8-format",), "transformer_config.py:1567"),
     Need("--fp8-param-gather", _SHARDED, "arguments.py:1096"),
     Need("--moe-ffn-hidden-size", ("--num-experts",), "transformer_config.py:1702"),
-    Need("--expert-model-parallel-size", ("--num-experts",), "arguments.py:1656", Above.ONE),
+    Need("--expert-model-parallel-size", ("--num-experts",), "arguments.py:1656", Range.ABOVE_ONE),
     Need(
         "--moe-shared-expert-overlap",
         ("--moe-token-dispatcher-type alltoall", "--moe-token-dispatcher-type flex"),

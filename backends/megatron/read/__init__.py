@@ -36,6 +36,7 @@ DATED = Dated(
     "argument",
     "megatron-core",
     re.compile(rf"\bcore_[rv](\d+\.\d+(?:\.\d+)?)\b|{installed('megatron[-_]core')}"),
+    oldest="0.4",
     refused={
         "--batch-size": "2.0",
         "--warmup": "2.0",

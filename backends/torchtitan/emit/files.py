@@ -17,6 +17,7 @@ from ...rendezvous import rendezvous
 from ...run_folder import FILE as RUN
 from ...run_folder import Checkpoints, run_json, run_values
 from .. import data
+from ..extra import broken_settings
 from ..models import flavor
 from ..options import Options, options_of
 from ..releases import release
@@ -38,6 +39,13 @@ def emit(plan: Plan) -> dict[str, str]:
     """The files by path; raises JobError for what the job's release of torchtitan cannot express."""
     if found := problems(plan.job, TARGET, plan.layout):
         raise JobError(found)
+    settings = {
+        f"{each.name}.{key}": value
+        for each in sections(plan)
+        for key, value in each.settings.items()
+    }
+    if stopped := list(broken_settings(plan.job, settings)):
+        raise JobError(stopped)
     values = _values(plan)
     shared = {
         ENTRY: render("torchtitan/launch.sh.j2", values),

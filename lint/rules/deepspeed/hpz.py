@@ -27,6 +27,7 @@ from ....reading.facts import number_of
 from ...compiler_predicates import legal_values
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
+from ...rows import complaints
 
 CODE = "PAR412"
 TITLE = "a secondary partition (hpz) that does nothing, or of uneven parts"
@@ -39,14 +40,13 @@ KEY = "zero_optimization.zero_hpz_partition_size"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    at, stage = launch.key(KEY), launch.number("zero")
+    idle = list(complaints("deepspeed", CODE, launch))
+    yield from idle
+    at = launch.key(KEY)
     size, gpus = number_of(at), launch.number("gpus")
-    if at is None or size is None or size < 2:
+    if idle or at is None or size is None or size < 2:
         return
-    if stage is not None and stage < 3:
-        related = (Related(f"zero {stage}", launch.facts["zero"]),)
-        yield Complaint(f"hpz {size} with zero {stage} does nothing", at, related, '"stage": 3')
-    elif gpus is not None and gpus % size:
+    if gpus is not None and gpus % size:
         related = (Related(f"{gpus} GPUs", launch.facts["gpus"]),)
         legal = legal_values("hpz", (k for k in range(1, gpus + 1) if gpus % k == 0))
         yield Complaint(f"hpz {size} does not divide {gpus} GPUs", at, related, legal)

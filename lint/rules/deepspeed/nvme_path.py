@@ -18,9 +18,9 @@ Good:
 
 from collections.abc import Iterator
 
-from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
+from ...rows import complaints
 
 CODE = "PAR417"
 TITLE = "NVMe offload without its folder"
@@ -30,9 +30,4 @@ FILE = "ds_config.json"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    for section in ("offload_param", "offload_optimizer"):
-        device = launch.key(f"zero_optimization.{section}.device")
-        path = launch.key(f"zero_optimization.{section}.nvme_path")
-        if device is not None and text_of(device) == "nvme" and path is None:
-            message = f"{section} to nvme has no nvme_path"
-            yield Complaint(message, device, help='"nvme_path": "/local_nvme"')
+    yield from complaints("deepspeed", CODE, launch)

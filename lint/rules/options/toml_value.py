@@ -25,7 +25,8 @@ from collections.abc import Iterator
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting, Unknown, Value
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Related
+from ...finding import Complaint
+from ...rows import complaints
 from ..layout.mesh_product import DEGREES
 
 CODE = "PAR366"
@@ -74,17 +75,10 @@ SIGNED = {
 }
 
 
-#: Where releases have had it.
-ASYNC = tuple(
-    f"{section}.enable_async_tensor_parallel"
-    for section in ("parallelism", "compile", "experimental")
-)
-
-
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.framework != "torchtitan":
         return
-    yield from _uncompiled(launch)
+    yield from complaints("torchtitan", CODE, launch)
     for setting in launch.all("toml"):
         value = setting.values[0] if len(setting.values) == 1 else None
         if isinstance(value, Unknown) or value is None:
@@ -98,21 +92,6 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             yield Complaint(message, setting, help=near or listed, severity=severity)
         elif NUMBERS.fullmatch(setting.name):
             yield from _number(setting, value)
-
-
-def _uncompiled(launch: LaunchedJob) -> Iterator[Complaint]:
-    """Tensor parallelism overlaps its traffic in what torch.compile makes of the model, and nowhere else."""
-    asked = launch.setting("toml", *ASYNC)
-    tp = launch.setting(
-        "toml", "parallelism.tensor_parallel_degree", "training.tensor_parallel_degree"
-    )
-    compiled = launch.setting("toml", "compile.enable", "training.compile")
-    if asked is None or asked.values != (True,) or tp is None or tp.values == (1,):
-        return
-    if compiled is None or compiled.values == (False,):
-        related = () if compiled is None else (Related("the model is not compiled", compiled),)
-        message = "asynchronous tensor parallelism without torch.compile"
-        yield Complaint(message, asked, related, "enable = true in [compile]")
 
 
 def _number(setting: Setting, value: Value) -> Iterator[Complaint]:

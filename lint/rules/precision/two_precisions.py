@@ -24,6 +24,7 @@ from ....reading.facts import Kind, Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import is_on
 from ...finding import Complaint, Related
+from ...rows import complaints
 
 CODE = "PAR501"
 TITLE = "fp16 and bf16 are both on"
@@ -37,12 +38,7 @@ FILE = "ds_config.json"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    half = launch.key("fp16.enabled")
-    for name in ("bf16.enabled", "bfloat16.enabled"):
-        brain = launch.key(name)
-        if half and brain and text_of(half) == "True" and text_of(brain) == "True":
-            related = (Related("bf16 is on", brain),)
-            yield Complaint("fp16 and bf16 are both on", half, related, "keep one")
+    yield from complaints("deepspeed", CODE, launch)
     half, brain = (launch.setting("yaml", name) for name in ("fp16", "bf16"))
     alone = launch.kind == Kind("trainer", carrier="yaml")
     if alone and is_on(half) and is_on(brain) and half and brain:

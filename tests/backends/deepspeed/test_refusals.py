@@ -10,7 +10,7 @@ import pytest
 
 from parc.backends import BACKENDS
 from parc.backends.deepspeed import BACKEND
-from parc.backends.deepspeed.constraints import GRADIENT_NORM
+from parc.backends.deepspeed.constraints.layouts import GRADIENT_NORM
 from parc.backends.deepspeed.options import Options
 from parc.backends.deepspeed.target import TARGET
 from parc.compiler.case import Case

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ...compiler.algebra import Column
-from ...compiler.plan import OFFLOAD
-from ...compiler.rules.divisibility import heads_over_tp, widths_over_tp
-from ...compiler.target import Effect, Predicate
-from ...dsl.arrays import at_least, choose
-from ...dsl.job import Job
-from . import releases
-from .options import options_of, sums_in_fp32
+from ....compiler.algebra import Column
+from ....compiler.plan import OFFLOAD
+from ....compiler.rules.divisibility import heads_over_tp, widths_over_tp
+from ....compiler.target import Effect, Predicate
+from ....dsl.arrays import at_least, choose
+from ....dsl.job import Job
+from .. import releases
+from ..options import options_of, sums_in_fp32
 
 #: The least ZeRO stage for each kind of offload.
 OFFLOAD_STAGE = (0, 1, 3)

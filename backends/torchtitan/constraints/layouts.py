@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from ...compiler.algebra import Column
-from ...compiler.rules.divisibility import (
+from ....compiler.algebra import Column
+from ....compiler.rules.divisibility import (
     expert_width_over_etp,
     experts_over_ep,
     heads_over_tp,
     widths_over_tp,
 )
-from ...compiler.target import Effect, Predicate
-from ...dsl.arrays import at_least, choose
-from ...dsl.job import Job
-from .data import evaluates
-from .models import family
-from .options import options_of
-from .pipeline_rules import PACKAGE, PIPELINE, TORCH
-from .releases import release
+from ....compiler.target import Effect, Predicate
+from ....dsl.arrays import at_least, choose
+from ....dsl.job import Job
+from ..data import evaluates
+from ..models import family
+from ..options import options_of
+from ..pipeline_rules import PACKAGE, PIPELINE, TORCH
+from ..releases import release
 
 FSDP = f"{TORCH} distributed/fsdp/_fully_shard"
 UNCHECKED = "the trainer is made, and its first forward pass fails"
