@@ -33,7 +33,7 @@ class Written:
     def problems(
         self, rows: Constraints, options: Given, keys: Mapping[str, str]
     ) -> Iterator[Diagnostic]:
-        """Broken rows that stop the framework, at the key of `extra` that has a part in it. `keys`: an option that
+        """Broken rows that stop the framework, at the key of `extra` that takes part. `keys`: an option that
         `extra` writes -> its key."""
         for code, some in rows.items():
             lasting = [row for row in some if row.effect is Effect.STOPS and self._holds(row)]

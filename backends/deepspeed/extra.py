@@ -104,7 +104,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
 
 
 def broken_keys(job: Job, config: Mapping[str, object]) -> Iterator[Diagnostic]:
-    """Rows that stop DeepSpeed, broken by a whole ds_config.json, where a key of `extra` has a part in it."""
+    """Rows that stop DeepSpeed, broken where a key of `extra` takes part."""
     keys = {key: key for key in options_of(job).extra}
     if keys:
         yield from _written(job).problems(CONSTRAINTS, file_keys(dict(flat(config))), keys)

@@ -98,7 +98,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
 
 
 def broken_settings(job: Job, settings: Mapping[str, object]) -> Iterator[Diagnostic]:
-    """Rows that stop torchtitan, broken by a whole configuration, where a setting of `extra` has a part in it."""
+    """Rows that stop torchtitan, broken where a setting of `extra` takes part."""
     keys = {key: key for key in options_of(job).extra}
     if keys:
         yield from _written(job).problems(CONSTRAINTS, file_keys(settings), keys)

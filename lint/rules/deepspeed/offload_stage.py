@@ -33,6 +33,6 @@ FILE = "ds_config.json"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    """What is not moved is what was to save the memory: an error, though DeepSpeed starts."""
+    """Memory that was to be saved is not: an error, though DeepSpeed starts."""
     for complaint in complaints("deepspeed", CODE, launch):
         yield replace(complaint, severity=SEVERITY)
