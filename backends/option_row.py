@@ -28,6 +28,8 @@ class OptionRow:
     `fact`: the fact that its value is, and `default` what holds where it is not given; None for no fact.
     `printed`: the figure of a run that its value in a log is, "" for none; the fact unless given.
     `older`: names of older releases and of forks that mean the same.
+    `values`: words of the option, in small letters, and what the fact is with each; empty where the fact is
+    the value as it stands.
     `words`: the values that a job can say; empty for all.
     `said`: how a job says it, where `extra` would set it.
     `lost`: no job says it, whoever decides it. `extra`: `extra` may set it where the job writes none.
@@ -45,6 +47,7 @@ class OptionRow:
     default: Value | None = None
     printed: str | None = None
     older: tuple[str, ...] = ()
+    values: tuple[tuple[str, Value], ...] = ()
     words: tuple[str, ...] = ()
     said: str = ""
     lost: bool = False
@@ -65,6 +68,14 @@ class OptionRow:
     def names(self) -> tuple[str, ...]:
         """Every name that means the same, today's first."""
         return (self.name, *self.older)
+
+    def decoded(self, word: Value) -> Value | None:
+        """The fact that a word of the option states; None for a word that it does not have."""
+        return dict(self.values).get(str(word).lower())
+
+    def encoded(self, fact: Value) -> str | None:
+        """The word of the option that states a fact, the first of several; None where none does."""
+        return next((word for word, value in self.values if value == fact), None)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ JOB = {
 #: Facts for which a plan has no variable: it has another name there, or follows from others.
 LAUNCH_FILES_ONLY = {
     "ulysses": "DeepSpeed's sequence parallel degree, which a plan counts as `cp`",
-    "sharding": "what Megatron-LM's own options shard, counted as a ZeRO stage",
+    "sharding": "what FSDP or Megatron-LM's own options shard, counted as a ZeRO stage",
     "pipeline_micro_batch": "sequences of torchtitan's pipeline micro-batch, a part of its local batch",
     "pods": "pods of a Kubernetes job that have GPUs",
     "gpus_per_pod": "GPUs of each pod: the limit of its container",

@@ -4,13 +4,16 @@ import re
 
 from ...dated import Dated, installed
 from ...environment import RECORDER
+from ...huggingface import accelerate
+from ...huggingface.kept import kept, layout_at
+from ...huggingface.trainer_command import of_program
+from ...huggingface.trainer_yaml import is_config as is_trainer
 from ...reader import ConfigFile, Reader
-from . import accelerate, trainer_yaml
+from . import trainer_yaml
 from .described import model, train
 from .discovered import is_config
 from .expressed import says
 from .jobs import alone, job
-from .kept import kept, layout_at
 from .log import read_log
 from .target_block import options
 
@@ -25,13 +28,13 @@ VARIABLES = frozenset(
 READER = Reader(
     recognise=job,
     log=read_log,
-    launcher_file=accelerate.of_program,
+    launcher_file=of_program,
     configs=(
         ConfigFile("json", alone, is_config),
         ConfigFile("yaml", accelerate.alone, accelerate.is_config),
         ConfigFile("yml", accelerate.alone, accelerate.is_config),
-        ConfigFile("yaml", trainer_yaml.alone, trainer_yaml.is_config),
-        ConfigFile("yml", trainer_yaml.alone, trainer_yaml.is_config),
+        ConfigFile("yaml", trainer_yaml.alone, is_trainer),
+        ConfigFile("yml", trainer_yaml.alone, is_trainer),
     ),
     model=model,
     train=train,

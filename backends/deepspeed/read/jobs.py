@@ -10,21 +10,16 @@ from ....reading.command_options import CommandOptions, spelled
 from ....reading.facts import Fact, Kind, LaunchConfig, Unknown, Unread, Value
 from ....reading.launchers import Started
 from ....reading.named_files import NamedFile, missing, named_file
+from ...huggingface.accelerate import Accelerate, accelerate, shape, stated
+from ...huggingface.option_rows import ACCELERATE, option
+from ...huggingface.trainer_command import Recipe, recipe
+from ...huggingface.trainer_yaml import BATCH, PRECISIONS
 from ..releases import top_keys
 from . import settings
-from .accelerate import Accelerate, accelerate, shape, stated
 from .document import NotADocument, Table, document
 from .files import model_facts, offload, script_facts, together
-from .trainer_command import Recipe, recipe
 
 CONFIGS = ("--deepspeed-config", "--deepspeed", "--ds-config", "--ds-config-path")
-#: Fact -> arguments of Hugging Face's Trainer and its kin.
-TRAINER = {
-    "zero": ("--zero-stage",),
-    "micro_batch": ("--per-device-train-batch-size", "--train-micro-batch-size-per-gpu"),
-    "microbatches": ("--gradient-accumulation-steps",),
-    "seq_len": ("--model-max-length", "--max-seq-length", "--max-seq-len", "--cutoff-len"),
-}
 #: Nobody but the command that reads a config knows these.
 _OUTSIDE = ("nodes", "gpus_per_node", "gpus")
 
@@ -137,14 +132,16 @@ def _config(path: str, table: Table) -> Iterator[Fact]:
 
 
 def _trainer(given: CommandOptions) -> Iterator[Fact]:
-    for fact, names in TRAINER.items():
-        for name in names:
+    """Of Hugging Face's Trainer and its kin."""
+    for row in (ACCELERATE.fact("zero"), *BATCH):
+        for name in map(option, row.names):
             value = given.number(name)
             if value is not None:
-                yield _fact(fact, value, given.place(name))
-    for name in ("bf16", "fp16"):
-        if given.given(f"--{name}") and given.switch(f"--{name}") is True:
-            yield _fact("precision", name, given.place(f"--{name}"))
+                yield _fact(row.fact, value, given.place(name))
+    for row in PRECISIONS:
+        name = option(row.name)
+        if given.given(name) and given.switch(name) is True:
+            yield _fact(row.fact, row.decoded(True) or row.name, given.place(name))
 
 
 def _replaced(found: list[Fact], trainer: list[Fact]) -> list[Fact]:

@@ -57,7 +57,9 @@ class Refused:
 
 
 def _zero_three(launch: LaunchedJob) -> _Met:
-    return ("ZeRO 3", launch.facts["zero"]) if launch.number("zero") == 3 else None
+    """DeepSpeed's, not what FSDP shards."""
+    zero = launch.number("zero") if launch.framework == "deepspeed" else None
+    return ("ZeRO 3", launch.facts["zero"]) if zero == 3 else None
 
 
 def _deepspeed(launch: LaunchedJob) -> _Met:

@@ -1,4 +1,4 @@
-"""`accelerate launch` with its YAML configuration -> the facts of a job that DeepSpeed runs.
+"""`accelerate launch` with its YAML configuration -> the facts of a job that DeepSpeed or FSDP runs.
 
 Options of the command go before the configuration's (accelerate/commands/launch.py); without a file that is
 named, accelerate reads one in the user's home, which is not here.
@@ -10,31 +10,35 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ....compiler.plan import OFFLOAD
-from ....reading.bash.script import Folder
-from ....reading.bash.values import Word
-from ....reading.facts import UNREAD, Fact, Kind, LaunchConfig, Setting, Unread, Value
-from ....reading.launchers import Started
-from ....reading.named_files import missing, named_file
-from ....reading.yaml_settings import Scalar, yaml_scalars
+from ...compiler.plan import OFFLOAD
+from ...reading.bash.script import Folder
+from ...reading.bash.values import Word
+from ...reading.command_options import CommandOption
+from ...reading.facts import UNREAD, Fact, Kind, LaunchConfig, Setting, Unknown, Unread, Value
+from ...reading.launchers import Started
+from ...reading.named_files import missing, named_file
+from ...reading.yaml_settings import Scalar, yaml_scalars
+from .fsdp import BLOCK, Fsdp, of_configuration, with_fsdp
+from .option_rows import ACCELERATE, option
 
 CONFIG = "--config-file"
 #: trl's word for it, a path or the name of one of its own configurations, of which three are DeepSpeed's
 #: (trl 0.15 to 0.24, trl/accelerate_configs/zero1.yaml to zero3.yaml).
 NAMED = "--accelerate-config"
 _PREDEFINED = ("zero1", "zero2", "zero3")
-#: Fact -> key of the configuration, and the option of the command that goes before it.
-NUMBERS = {
-    "nodes": ("num_machines", "--num-machines"),
-    "gpus": ("num_processes", "--num-processes"),
-    "zero": ("deepspeed_config.zero_stage", "--zero-stage"),
-    "microbatches": (
-        "deepspeed_config.gradient_accumulation_steps",
-        "--gradient-accumulation-steps",
-    ),
-}
-_OFFLOADED = ("deepspeed_config.offload_optimizer_device", "deepspeed_config.offload_param_device")
-_JSON = "deepspeed_config.deepspeed_config_file"
+_OFFLOADED = tuple(
+    ACCELERATE.by_name[f"deepspeed_config.offload_{what}_device"] for what in ("optimizer", "param")
+)
+_JSON = ACCELERATE.by_name["deepspeed_config.deepspeed_config_file"].name
+_KIND = ACCELERATE.by_name["distributed_type"].name
+_PRECISION = ACCELERATE.fact("precision")
+_DEGREES = tuple(
+    row for row in ACCELERATE.rows if row.fact and row.name.startswith("parallelism_config.")
+)
+#: Options of the command that choose who distributes, whatever the configuration says
+#: (commands/launch.py:1225).
+_FSDP = "--use-fsdp"
+_OTHERS = ("--use-deepspeed", "--multi-gpu", "--use-megatron-lm", "--tpu", "--cpu")
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,36 @@ class Accelerate:
 
     @property
     def uses_deepspeed(self) -> bool:
-        kind = self.scalars.get("distributed_type")
-        return kind is not None and kind.text.upper() == "DEEPSPEED"
+        return self._distributes("DEEPSPEED")
+
+    def fsdp(self, launch: Started | None) -> Fsdp | None:
+        """FSDP by the configuration, whose keys the command's options go before; None without it."""
+        given = launch.given if launch is not None and launch.launcher == "accelerate" else None
+        asked = given is not None and given.given(_FSDP)
+        other = given is not None and any(given.given(name) for name in _OTHERS)
+        if not asked and (other or not self._distributes("FSDP")):
+            return None
+        keys = {name: each for name, each in self.scalars.items() if name.startswith(f"{BLOCK}.")}
+        switch = self.scalars.get(_KIND)
+        if given is not None:
+            keys |= {
+                scalar.name: scalar
+                for name, option in given.values.items()
+                if name.startswith("--fsdp-")
+                for scalar in (option_scalar(f"{BLOCK}.{key_of(name)}", option),)
+            }
+            switch = option_scalar(_KIND, given.values[_FSDP]) if asked else switch
+        return None if switch is None else of_configuration(keys, switch)
+
+    @property
+    def degrees(self) -> Iterator[Fact]:
+        """Degrees of its block `parallelism_config`."""
+        for row in _DEGREES:
+            yield from _number(row.fact, self)
+
+    def _distributes(self, kind: str) -> bool:
+        scalar = self.scalars.get(_KIND)
+        return scalar is not None and scalar.text.upper() == kind
 
     @property
     def config(self) -> Word | None:
@@ -82,17 +114,17 @@ def accelerate(launch: Started, texts: Mapping[str, str], folder: Folder) -> Acc
 
 def _predefined(place: Word) -> Iterator[tuple[str, Scalar]]:
     stage = str(place.text).removeprefix("zero")
-    said = {"distributed_type": "DEEPSPEED", "deepspeed_config.zero_stage": stage}
-    for name, text in {**said, "mixed_precision": "bf16"}.items():
+    said = {_KIND: "DEEPSPEED", ACCELERATE.fact("zero").name: stage}
+    for name, text in {**said, _PRECISION.name: "bf16"}.items():
         yield name, Scalar(name, text, False, place.path, place.line, place.column)
 
 
 def is_config(text: str) -> bool:
     """Whether a YAML found in a folder is accelerate's."""
-    if not re.search(r"^distributed_type:", text, re.MULTILINE):
+    if not re.search(rf"^{_KIND}:", text, re.MULTILINE):
         return False
     try:
-        return "num_processes" in yaml_scalars("", text)
+        return ACCELERATE.fact("gpus").name in yaml_scalars("", text)
     except ValueError:
         return True
 
@@ -104,25 +136,17 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     except ValueError as error:
         yield LaunchConfig(UNREAD, (), (Unread.because(error, path),), texts={path: text})
         return
-    if "distributed_type" not in configured.scalars:
+    if _KIND not in configured.scalars:
         return
-    found = {fact.name: fact for name in ("nodes", "gpus") for fact in _number(name, configured)}
-    if len(found) > 1:
-        found |= {fact.name: fact for fact in _each(found)}
-    facts = [*found.values(), *stated(None, configured)]
+    counts = {fact.name: fact for name in ("nodes", "gpus") for fact in _number(name, configured)}
+    if len(counts) > 1:
+        counts |= {fact.name: fact for fact in _each(counts)}
+    facts = [*counts.values(), *stated(None, configured)]
+    facts = with_fsdp([*facts, *configured.degrees], configured.fsdp(None), counts)
     framework = "deepspeed" if configured.uses_deepspeed else None
     told = tuple(configured.told)
     kind = Kind("accelerate", carrier="yaml")
     yield LaunchConfig(kind, tuple(facts), (), told, framework, {path: text})
-
-
-def of_program(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
-    """A program of one's own under accelerate: nodes and processes as the configuration has them."""
-    configured = accelerate(launch, texts, folder)
-    if not configured.files:
-        return None
-    told = (*launch.options().settings("argument"), *configured.told)
-    return LaunchConfig(UNREAD, tuple(shape(launch, configured)), (), told, None, configured.files)
 
 
 def shape(launch: Started, configured: Accelerate) -> Iterator[Fact]:
@@ -133,7 +157,7 @@ def shape(launch: Started, configured: Accelerate) -> Iterator[Fact]:
     }
     if launch.launcher == "accelerate":
         for name in ("nodes", "gpus"):
-            if not launch.given.given(NUMBERS[name][1]):
+            if not launch.given.given(option(ACCELERATE.fact(name).name)):
                 stated |= {each.name: each for each in _number(name, configured)}
         stated |= {each.name: each for each in _each(stated)}
     yield from stated.values()
@@ -149,19 +173,29 @@ def _each(stated: Mapping[str, Fact]) -> Iterator[Fact]:
 
 def stated(launch: Started | None, configured: Accelerate) -> Iterator[Fact]:
     """Facts of DeepSpeed from accelerate's configuration, where neither a JSON nor the command gives them."""
-    given = launch.given.values if launch is not None else {}
     for name in ("zero", "microbatches"):
-        if NUMBERS[name][1] not in given:
+        if launch is None or not launch.given.given(option(ACCELERATE.fact(name).name)):
             yield from _number(name, configured)
-    precision = configured.scalars.get("mixed_precision")
-    if precision is not None and "--mixed-precision" not in given:
-        told: Value = precision.text if precision.value is not False else "fp32"
-        yield _fact("precision", "fp32" if told == "no" else told, precision)
-    devices = [configured.scalars.get(name) for name in _OFFLOADED]
+    yield from precision(launch, configured)
+    devices = [configured.scalars.get(row.name) for row in _OFFLOADED]
     last = next((level for level in (1, 0) if _device(devices[level])), None)
     if any(devices):
         at = next(each for each in reversed(devices) if each is not None)
         yield _fact("offload", OFFLOAD[0 if last is None else last + 1], at)
+
+
+def precision(launch: Started | None, configured: Accelerate) -> Iterator[Fact]:
+    """DeepSpeed's, unless the command says it itself."""
+    scalar = configured.scalars.get(_PRECISION.name)
+    if scalar is None or (launch is not None and launch.given.given(option(_PRECISION.name))):
+        return
+    word = "no" if scalar.value is False else scalar.text
+    yield _fact("precision", _PRECISION.decoded(word) or word, scalar)
+
+
+def mixed_precision(launch: Started | None, configured: Accelerate) -> Iterator[Fact]:
+    """The precision of a job without DeepSpeed: without a mixed one its weights may still be bf16."""
+    yield from (each for each in precision(launch, configured) if each.value != "fp32")
 
 
 def _device(scalar: Scalar | None) -> bool:
@@ -169,9 +203,22 @@ def _device(scalar: Scalar | None) -> bool:
 
 
 def _number(name: str, configured: Accelerate) -> Iterator[Fact]:
-    scalar = configured.scalars.get(NUMBERS[name][0])
+    scalar = configured.scalars.get(ACCELERATE.fact(name).name)
     if scalar is not None and isinstance(scalar.value, int) and not isinstance(scalar.value, bool):
         yield _fact(name, scalar.value, scalar)
+
+
+def option_scalar(key: str, given: CommandOption) -> Scalar:
+    """The value of a command's option as that of a key; true for one without a value."""
+    place, value = given.place, given.values[0].text if given.values else "true"
+    unknown = value if isinstance(value, Unknown) else None
+    shown = "" if isinstance(value, Unknown) else value
+    return Scalar(key, shown, False, place.path, place.line, place.column, unknown)
+
+
+def key_of(name: str) -> str:
+    """The key that an option of a command stands for."""
+    return name.lstrip("-").replace("-", "_")
 
 
 def _fact(name: str, value: Value, scalar: Scalar) -> Fact:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 
-from ....reading import programs
-from ....reading.facts import LaunchConfig, Setting, dashed, number_of, text_of
-from ...kept import Files, Kept, undecided
+from ...reading import programs
+from ...reading.facts import LaunchConfig, Setting, dashed, number_of, text_of
+from ..kept import Files, Kept, undecided
 
 #: The Trainer's folder of a step, and in it ZeRO's file of a data-parallel rank (deepspeed 0.19.8
 #: runtime/engine.py:4320).

@@ -1,4 +1,4 @@
-"""A command that names a YAML of a trainer's arguments -> what the two say together.
+"""A trainer's arguments, of a command and of the YAML that it names -> what the two say together.
 
 LLaMA-Factory, axolotl, TRL and scripts of their kind: `llamafactory-cli train x.yaml`, `trl sft --config
 x.yaml`, `accelerate launch train.py x.yaml`. What the command gives goes before the file.
@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ....reading.bash.script import Folder
-from ....reading.bash.values import Word
-from ....reading.command_options import CommandOptions
-from ....reading.facts import Fact, Kind, LaunchConfig, Setting, Unknown, Unread
-from ....reading.launchers import Started
-from ....reading.named_files import missing, named_file
-from ....reading.yaml_settings import Scalar, placed_scalars
-from .accelerate import Accelerate, shape
-from .trainer_yaml import is_config, trainer_facts
+from ...reading.bash.script import Folder
+from ...reading.bash.values import Word
+from ...reading.command_options import CommandOption, CommandOptions
+from ...reading.facts import UNREAD, Fact, Kind, LaunchConfig, Setting, Unread, dashed
+from ...reading.launchers import Started
+from ...reading.named_files import missing, named_file
+from ...reading.programs import reads_training_arguments
+from ...reading.yaml_settings import Scalar, placed_scalars
+from .accelerate import Accelerate, accelerate, key_of, mixed_precision, option_scalar, shape
+from .fsdp import of_arguments, with_fsdp
+from .fsdp_file import fsdp_block
+from .trainer_yaml import DEEPSPEED, is_config, trainer_facts
 
 #: Options that name the file; without one it is the first argument.
 OPTIONS = frozenset({"--config", "--config-path", "--recipe"})
@@ -36,7 +39,7 @@ class Recipe:
     @property
     def deepspeed(self) -> Word | None:
         """The word that names DeepSpeed's config."""
-        named = self.scalars.get("deepspeed")
+        named = self.scalars.get(DEEPSPEED)
         return named.word if named is not None and isinstance(named.value, str) else None
 
     @property
@@ -48,12 +51,18 @@ class Recipe:
         return [each.setting() for each in self.scalars.values() if each.path in self.texts]
 
     def job(self, launch: Started, configured: Accelerate) -> LaunchConfig:
-        """The job of a command without DeepSpeed."""
-        facts = (*shape(launch, configured), *self.facts)
-        told = (*launch.options().settings("argument"), *self.told, *configured.told)
+        """The job of a command without DeepSpeed: FSDP is the trainer's own, else accelerate's."""
+        stated = {fact.name: fact for fact in shape(launch, configured)}
+        facts = [*stated.values(), *self.facts]
+        told = {fact.name for fact in facts}
+        more = (*mixed_precision(launch, configured), *configured.degrees)
+        facts += [fact for fact in more if fact.name not in told]
+        sharded = of_arguments(self.scalars) or configured.fsdp(launch)
+        facts = with_fsdp(facts, sharded, stated)
+        settings = (*launch.options().settings("argument"), *self.told, *configured.told)
         texts = {**configured.files, **self.texts}
         kind, unread = Kind("trainer", carrier="bash"), (*configured.unread, *self.unread)
-        return LaunchConfig(kind, facts, unread, told, None, texts)
+        return LaunchConfig(kind, tuple(facts), unread, settings, None, texts)
 
 
 def recipe(launch: Started, texts: Mapping[str, str], folder: Folder) -> Recipe | None:
@@ -72,7 +81,31 @@ def recipe(launch: Started, texts: Mapping[str, str], folder: Folder) -> Recipe 
         scalars = placed_scalars(there.source)
     except ValueError as error:
         return Recipe({}, files, (Unread.because(error, there.path),))
-    return Recipe(_over(launch, scalars), files)
+    return _recipe(launch, _over(launch, scalars), files, texts, folder)
+
+
+def of_program(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
+    """A program of one's own: what accelerate's configuration says, and the Trainer's arguments."""
+    configured = accelerate(launch, texts, folder)
+    given = launch.options()
+    own = Recipe()
+    if reads_training_arguments(dashed(option.name) for option in given.every):
+        own = _recipe(launch, _over(launch, {}), {}, texts, folder)
+    if not configured.files and not own.scalars:
+        return None
+    return replace(own.job(launch, configured), kind=UNREAD)
+
+
+def _recipe(
+    launch: Started,
+    scalars: Mapping[str, Scalar],
+    files: Mapping[str, str],
+    texts: Mapping[str, str],
+    folder: Folder,
+) -> Recipe:
+    """With FSDP's keys, where they are in a file of their own."""
+    block = fsdp_block(launch, scalars, texts, folder)
+    return Recipe({**scalars, **block.keys}, {**files, **block.texts}, block.unread)
 
 
 def _named(words: Sequence[Word]) -> Word | None:
@@ -93,27 +126,19 @@ def _named(words: Sequence[Word]) -> Word | None:
 def _over(launch: Started, scalars: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """The file's values under the command's: `--key value`, and LLaMA-Factory's `key=value`."""
     given = launch.options()
-    found = {name: _hidden(scalar, given) for name, scalar in scalars.items()}
+    told = {name: _hidden(scalar, given) for name, scalar in scalars.items()}
     for name, option in given.values.items():
         if name.startswith("--"):
-            found |= _scalar(name, option.place, option.values[0] if option.values else None)
+            told[key_of(name)] = option_scalar(key_of(name), option)
     for item in launch.arguments:
         name, sign, _ = item.lead.partition("=")
         if sign and name.isidentifier():
             value = item.cut(len(name) + 1)
-            found |= _scalar(name, value, value)
-    return found
+            told[name] = option_scalar(name, CommandOption(name, item, (value,)))
+    return told
 
 
 def _hidden(scalar: Scalar, given: CommandOptions) -> Scalar:
     """A value that an unknown word of the command may replace is unknown."""
     reason = given.absent("--" + scalar.name.replace("_", "-"))
     return scalar if reason is None else replace(scalar, unknown=reason)
-
-
-def _scalar(name: str, place: Word, value: Word | None) -> dict[str, Scalar]:
-    key = name.lstrip("-").replace("-", "_")
-    text = "true" if value is None else value.text
-    unknown = text if isinstance(text, Unknown) else None
-    shown = "" if isinstance(text, Unknown) else text
-    return {key: Scalar(key, shown, False, place.path, place.line, place.column, unknown)}
