@@ -194,7 +194,7 @@ def precision(launch: Started | None, configured: Accelerate) -> Iterator[Fact]:
 
 
 def mixed_precision(launch: Started | None, configured: Accelerate) -> Iterator[Fact]:
-    """The precision of a job without DeepSpeed: without a mixed one its weights may still be bf16."""
+    """The precision of a job without DeepSpeed, where it is mixed: else its weights may still be bf16."""
     yield from (each for each in precision(launch, configured) if each.value != "fp32")
 
 

@@ -132,7 +132,7 @@ def _config(path: str, table: Table) -> Iterator[Fact]:
 
 
 def _trainer(given: CommandOptions) -> Iterator[Fact]:
-    """Of Hugging Face's Trainer and its kin."""
+    """Arguments of Hugging Face's Trainer and its kin."""
     for row in (ACCELERATE.fact("zero"), *BATCH):
         for name in map(option, row.names):
             value = given.number(name)

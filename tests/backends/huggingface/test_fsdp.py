@@ -28,7 +28,7 @@ def trainer(own: str, **files: str) -> LaunchConfig:
 
 
 def facts(job: LaunchConfig) -> dict[str, Any]:
-    """What is said of sharding, offload and recomputation; `?` for what is unknown."""
+    """The facts of sharding, offload and recomputation; `?` for what is unknown."""
     names = ("sharding", "offload", "recompute", "tp", "cp", "dp_shard", "dp_replicate")
     return {
         name: "?" if isinstance(value, Unknown) else value
