@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from ....reading.facts import LaunchConfig, Setting, dashed, text_of
+from ...huggingface.option_rows import option
+from ...huggingface.trainer_yaml import PRECISIONS
 from ...run_folder import is_of_the_run
 from ..option_rows import ROWS
 from .described import written
@@ -47,8 +49,8 @@ def says(config: LaunchConfig, setting: Setting) -> bool | None:
 def _is_known(config: LaunchConfig, setting: Setting) -> bool:
     """Whether an argument of a trainer repeats what the config says."""
     name, text = dashed(setting.name), text_of(setting)
-    if name in ("--bf16", "--fp16"):
+    if name in (option(row.name) for row in PRECISIONS):
         precision = str(config.value("precision")).removesuffix("=True")
         return precision == name[2:] and (text or "true").lower() in ("true", "1", "yes")
-    fact = next((fact for fact, names in TRAINER.items() if name in names), None)
-    return fact is not None and text is not None and str(config.value(fact)) == text
+    row = next((row for row in TRAINER if name in map(option, row.names)), None)
+    return row is not None and text is not None and str(config.value(row.fact)) == text

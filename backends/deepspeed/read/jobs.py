@@ -20,6 +20,8 @@ from .document import NotADocument, Table, document
 from .files import model_facts, offload, script_facts, together
 
 CONFIGS = ("--deepspeed-config", "--deepspeed", "--ds-config", "--ds-config-path")
+#: Arguments of Hugging Face's Trainer and its kin, by the fact that each states.
+TRAINER = (ACCELERATE.fact("zero"), *BATCH)
 #: Nobody but the command that reads a config knows these.
 _OUTSIDE = ("nodes", "gpus_per_node", "gpus")
 
@@ -133,7 +135,7 @@ def _config(path: str, table: Table) -> Iterator[Fact]:
 
 def _trainer(given: CommandOptions) -> Iterator[Fact]:
     """Arguments of Hugging Face's Trainer and its kin."""
-    for row in (ACCELERATE.fact("zero"), *BATCH):
+    for row in TRAINER:
         for name in map(option, row.names):
             value = given.number(name)
             if value is not None:
