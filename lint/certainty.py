@@ -6,12 +6,14 @@ fork that may count otherwise.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ..backends import BACKENDS
 from ..dsl.diagnostics import Severity
+from ..reading import programs
 from ..reading.facts import Fact, Setting
 from .facts.launched_job import LaunchedJob
 from .facts.release import Release, dated
@@ -24,6 +26,24 @@ OWN = "own"
 #: Facts that are made of how many nodes and GPUs there are.
 _WORLD = ("nodes", "gpus_per_node")
 _OF_WORLD = frozenset({"gpus", "dp", "dp_shard", "dp_replicate", "microbatches"})
+#: Fact -> words of options that change how it is counted, each as one of many.
+_WORDS = {
+    "layers": "layer block stage",
+    "pp": "pipeline pp stage",
+    "vpp": "virtual chunk interleaved vpp",
+    "tp": "tensor tp",
+    "cp": "context cp ulysses",
+    "ep": "expert ep",
+    "experts": "expert moe",
+    "heads": "head attention",
+    "kv_heads": "head kv group",
+    "seq_len": "seq sequence length",
+    "micro_batch": "batch",
+    "global_batch": "batch",
+    "gpus": "world gpu node",
+    "ffn": "ffn",
+    "hidden": "hidden",
+}
 #: What the number of GPUs divides: a job that breaks such a rule on one node breaks it on several.
 _DIVIDED = _OF_WORLD - {"gpus"}
 
@@ -42,7 +62,8 @@ def doubts(launch: LaunchedJob, stops: str, complaint: Complaint) -> tuple[Doubt
     places = [complaint.at, *(each.at for each in complaint.related)]
     doubted = [
         *(doubt for at in places for doubt in _of_value(launch, at)),
-        *map(Doubt, _of_release(launch, framework, complaint)),
+        *_of_program(launch, stops, places),
+        *_of_release(launch, framework, complaint),
         *(
             Doubt(f"a guard ends the script before it: {stop.reason}")
             for stop in launch.config.stops
@@ -51,34 +72,56 @@ def doubts(launch: LaunchedJob, stops: str, complaint: Complaint) -> tuple[Doubt
     return tuple(sorted(dict.fromkeys(doubted), key=lambda doubt: doubt.level != "info"))
 
 
-def _of_release(launch: LaunchedJob, framework: str | None, complaint: Complaint) -> Iterator[str]:
-    since, until = complaint.since, complaint.until
+def _of_program(launch: LaunchedJob, stops: str, places: list[At]) -> Iterator[Doubt]:
+    """A converter is no run: one process may stand for all ranks, and its layout need not train."""
+    of_layout = stops != ITSELF or any(isinstance(at, Fact) for at in places)
+    if of_layout and programs.purpose(launch.config.program) == programs.CONVERSION:
+        yield Doubt(f"{launch.config.program} converts checkpoints", "info")
+
+
+def _of_release(
+    launch: LaunchedJob, framework: str | None, complaint: Complaint
+) -> Iterator[Doubt]:
     if framework is None or dated(framework) is None:
         return
-    release = launch.release(framework)
+    release, since, until = launch.release(framework), complaint.since, complaint.until
     if release.release is not None:
         return
-    title = release.title
-    if release.fork is not None:
-        yield f"the fork {release.fork} may check otherwise"
+    title, foreign = release.title, _foreign(launch, framework, release)
+    about = _about(complaint)
+    if near := next((name for name in foreign if _words(name) & about), None):
+        yield Doubt(f"`{near}` is no option of {title}, and may change what is checked", "info")
+    elif release.fork is not None:
+        yield Doubt(f"the fork {release.fork} may check otherwise")
     elif release.forks:
-        yield f"the job looks like one of a fork of {title}, {release.forks[0]}"
-    elif (own := _foreign(launch, framework, release)) is not None:
-        yield f"`{own}` is no option of {title}: a fork may check otherwise"
+        yield Doubt(f"the job looks like one of a fork of {title}, {release.forks[0]}")
+    elif foreign:
+        yield Doubt(f"`{foreign[0]}` is no option of {title}: a fork may check otherwise")
     elif not release.possible:
-        yield f"no release of {title} has all of its options"
+        yield Doubt(f"no release of {title} has all of its options")
     elif since and release.history.earlier(release.possible[0], since):
-        yield f"the release is not known, and {title} before {since} does not check it"
+        yield Doubt(f"the release is not known, and {title} before {since} does not check it")
     elif until and not release.history.earlier(release.possible[-1], until):
-        yield f"the release is not known, and {title} does not check it from {until} on"
+        yield Doubt(f"the release is not known, and {title} does not check it from {until} on")
 
 
-def _foreign(launch: LaunchedJob, framework: str, release: Release) -> str | None:
-    """A setting that no release has, of a framework whose settings all stand in a table of its own."""
+def _foreign(launch: LaunchedJob, framework: str, release: Release) -> list[str]:
+    """Settings that no release has, of a framework whose settings all stand in a table of its own."""
     if framework not in BACKENDS or not (release.dated.forked or release.dated.scope == "toml"):
-        return None
+        return []
     names = (setting.name for setting in launch.all(release.dated.scope))
-    return next((name for name in names if release.spelt(name) not in release.history), None)
+    return [name for name in names if release.spelt(name) not in release.history]
+
+
+def _about(complaint: Complaint) -> set[str]:
+    """The words by which options name the facts that a complaint is about."""
+    places = [complaint.at, *(each.at for each in complaint.related)]
+    facts = (place.name for place in places if isinstance(place, Fact))
+    return {word for fact in facts for word in _WORDS.get(fact, fact).split()}
+
+
+def _words(option: str) -> set[str]:
+    return {word.removesuffix("s") for word in re.split(r"[^a-z0-9]+", option.lower())}
 
 
 def _of_value(launch: LaunchedJob, at: At) -> Iterator[Doubt]:

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -60,6 +61,25 @@ class NamedFolders:
             or made_before(str(place), folder, script, self)
             for place in here
         )
+
+    def in_checkout(self, name: str) -> Iterator[str]:
+        """The paths from `start` that a name may mean which is relative to the folder of the repository, or
+        leads through it or through one of its name: `/home/me/checkout/scripts/run.sh`."""
+        parts = name.split("/")
+        meant = [] if name.startswith("/") else [parts]
+        if self._checkout.name in parts[:-1]:
+            meant.append(parts[len(parts) - parts[-2::-1].index(self._checkout.name) - 1 :])
+        for each in meant:
+            path = os.path.relpath(os.path.join(self._checkout, *each), self.start)
+            if not path.startswith(os.pardir):
+                yield path
+
+    @cached_property
+    def _checkout(self) -> Path:
+        """The folder of the repository that `start` is in; `start` itself outside of one."""
+        start = Path(os.path.abspath(self.start))
+        above = (start, *start.parents)
+        return next((place for place in above if (place / ".git").exists()), start)
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Names in a folder; none of a folder that lies outside or has too many."""

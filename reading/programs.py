@@ -8,12 +8,13 @@ _TRAINS_WORDS = (
     "train trainer training pretrain pretraining finetune finetuning sft dpo ppo grpo rlhf"
 )
 _TRAINS = frozenset(_TRAINS_WORDS.split())
+CONVERSION = "conversion"
 #: Words of a name, by what such a program does. Each is in the folders `tools`, `tasks` or `tests` of
 #: Megatron-LM, Megatron-DeepSpeed and their forks, or in DeepSpeedExamples' `inference`.
 _OTHERS = {
     "evaluation": "eval evaluate evaluation evaluator evalharness harness zeroshot perplexity ppl",
     "a test": "test tests unittest pytest",
-    "conversion": "convert converter conversion checkpoint ckpt export merge reshape split hf2mcore mcore2hf",
+    CONVERSION: "convert converter conversion checkpoint ckpt export merge reshape split hf2mcore mcore2hf",
     "preprocessing": "preprocess preprocessing prepare tokenize dataset download",
     "generation": "generate generation inference infer",
     "serving": "serve server serving",

@@ -2,8 +2,9 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from .. import sbatch_options
 from ..facts import Unknown, Unread
@@ -24,6 +25,14 @@ MOST_FOLDERS = 6
 _GROOVY = re.compile(r"#![^\n]*\bgroovy\b")
 #: Gives the text of a file by its path, as `source x.sh` names it; None where there is none to be read.
 Folder = Callable[[str], str | None]
+
+
+@runtime_checkable
+class InCheckout(Protocol):
+    """A `Folder` that knows the name of the checkout which it reads."""
+
+    def in_checkout(self, name: str) -> Iterator[str]:
+        """The paths that a name may mean which leads through the checkout's own folder."""
 
 
 @dataclass(frozen=True)
@@ -183,15 +192,31 @@ def locate(
     """The path and text of the file that a script names, or None where it is not found."""
     name = plain(text) if text else ""
     if isinstance(name, Unknown):
-        return _by_tail(texts, Word(text).tail)
+        tail = Word(text).tail
+        return _by_tail(texts, tail) or _first(_through(tail, folder), texts, folder)
     if not name or len(name) > 1000 or "\n" in name:
         return None
-    for candidate in _candidates(name, script, cwd):
+    return (
+        _first(_candidates(name, script, cwd), texts, folder)
+        or _by_tail(texts, name if name.startswith("/") else "")
+        or _first(_through(name, folder), texts, folder)
+    )
+
+
+def _first(
+    candidates: Iterable[str], texts: Mapping[str, str], folder: Folder
+) -> tuple[str, str] | None:
+    """The first of some paths that has a text, and the text."""
+    for candidate in candidates:
         found = texts.get(candidate)
         found = folder(candidate) if found is None else found
         if found is not None and "\0" not in found and len(found) <= LONGEST_CHARACTERS:
             return candidate, unix_lines(found)
-    return _by_tail(texts, name if name.startswith("/") else "")
+    return None
+
+
+def _through(name: str, folder: Folder) -> Iterable[str]:
+    return folder.in_checkout(name) if isinstance(folder, InCheckout) else ()
 
 
 def unix_lines(text: str) -> str:

@@ -66,6 +66,42 @@ def test_a_folder_that_a_script_of_set_up_makes_is_no_finding(
     assert heard("PAR647") == said
 
 
+STARTS = """#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+srun bash {}
+"""
+STARTED = """torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \\
+    --num-attention-heads 32 --tensor-model-parallel-size 32
+"""
+
+
+@pytest.mark.parametrize(
+    "path, jobs",
+    [
+        ("scripts/run.sh", 1),
+        ("checkout/scripts/run.sh", 1),
+        ("/home/me/checkout/scripts/run.sh", 1),
+        ("$HOME/work/checkout/scripts/run.sh", 1),
+        ("../checkout/scripts/run.sh", 1),
+        ("other/scripts/run.sh", 2),
+        ("checkout/scripts/none.sh", 2),
+    ],
+)
+@pytest.mark.parametrize("inner, named", [("", "."), ("scripts", "run.sh")])
+def test_a_path_through_the_checkouts_own_folder(
+    path: str, jobs: int, inner: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path / "checkout"
+    (top / "scripts").mkdir(parents=True)
+    (top / ".git").mkdir()
+    (top / "scripts" / "job.sbatch").write_text(STARTS.format(path))
+    (top / "scripts" / "run.sh").write_text(STARTED)
+    monkeypatch.chdir(top / inner)
+    names = ["job.sbatch", "run.sh"] if named == "run.sh" else [named]
+    assert len(lint_paths(names, LintOptions(), {})) == jobs
+
+
 OWN = 'parser = argparse.ArgumentParser()\nparser.add_argument("--{}")\nargs = parser.{}()\n'
 DEEPSPEED = (
     'cat > ds.json <<EOF\n{"train_micro_batch_size_per_gpu": 4}\nEOF\n'

@@ -86,6 +86,40 @@ def test_what_is_missing_makes_less_of_it_and_is_said(before: str, after: str, w
     assert finding.severity == "warning" and why in missing(finding)
 
 
+SPLIT = f"{PLAIN.replace('--num-layers 32', '--num-layers 30')} --pipeline-model-parallel-size 4"
+
+
+@pytest.mark.parametrize(
+    ("option", "level", "why"),
+    [
+        ("--pipeline-model-parallel-blocks 8,8,7,7", "info", "may change what is checked"),
+        ("--layer-split 8-8-7-7", "info", "may change what is checked"),
+        ("--our-own-option", "warning", "a fork may check otherwise"),
+        ("", "error", ""),
+    ],
+)
+def test_an_option_of_a_fork_that_is_about_the_same_makes_a_hint(
+    option: str, level: str, why: str
+) -> None:
+    finding = said(f"{SPLIT} {option}\n", "PAR121")
+    assert finding.severity == level and why in missing(finding)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f"{PLAIN} --tensor-model-parallel-size 16", "PAR101"),
+        (f"{HEADS} --tensor-model-parallel-size 8", "PAR111"),
+        (SPLIT, "PAR121"),
+    ],
+)
+def test_a_converter_is_no_run(text: str, code: str) -> None:
+    assert said(text, code).severity == "error"
+    finding = said(text.replace("pretrain_gpt.py", "tools/hf2mcore_convert.py"), code)
+    assert finding.severity == "info"
+    assert "hf2mcore_convert.py converts checkpoints" in missing(finding)
+
+
 def test_a_known_release_is_certain() -> None:
     """--recompute-num-layers is needed since 0.4, and the script may be older."""
     text = f"{PLAIN} --recompute-granularity full --recompute-method uniform"
