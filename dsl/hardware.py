@@ -78,6 +78,12 @@ class Gpu(Frozen):
             "well the GPU and the stack are known where it is not given"
         ),
     ] = None
+    before: Annotated[
+        tuple[str, ...],
+        Doc(
+            "settings as they were before `parc calibrate` fitted them, from which it starts again"
+        ),
+    ] = ()
     reserve: Annotated[Bytes, Doc("memory that driver context, NCCL and the allocator keep")] = (
         2 * 2**30
     )
@@ -177,6 +183,12 @@ class Cluster(Frozen):
             "variables of the environment that its network needs between nodes; a launch's own go before"
         ),
     ] = {}
+    before: Annotated[
+        tuple[str, ...],
+        Doc(
+            "settings as they were before `parc calibrate` fitted them, from which it starts again"
+        ),
+    ] = ()
     measured: Annotated[
         tuple[str, ...],
         Doc("layouts that ran here, and their measured over their predicted step time"),

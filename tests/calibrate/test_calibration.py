@@ -145,7 +145,7 @@ cluster site { gpu = mine; nodes = 1; gpus_per_node = 8; network = 37 GB/s; pric
     Path("new.par").write_text(imported)
     new, old = parc.load("new.par").cluster, parc.load("own.par").cluster
     fitted = {name for each in PARAMETERS for name in each.settings}
-    fitted |= {"name", "step_spread", "measured"}
+    fitted |= {"name", "step_spread", "before", "measured"}
     assert new.gpu.model_dump(exclude=fitted) == old.gpu.model_dump(exclude=fitted)
     assert new.gpu.kernel_launch != old.gpu.kernel_launch
     fitted.add("gpu")

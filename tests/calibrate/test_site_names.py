@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -73,18 +74,32 @@ def test_formatting_a_folder_edits_no_file_of_measurements(calibrate: Calibrate)
 
 
 def test_what_a_figure_was_is_said_with_its_unit_and_read_back(calibrate: Calibrate) -> None:
-    """And as files of before say it, in base units."""
+    """Files of 0.3 have it in comments behind the settings, in their units or in base units."""
     before = parc.load(job_with("job.par", CLUSTER.strip()))
     assert calibrate(*recorded()).code == 0
     text = Path("site.par").read_text()
-    assert " us before calibration" in text and "e-06 before" not in text
+    assert '"nvlink_latency = ' in text and ' us"' in text and "before calibration" not in text
     job = job_with("new.par", 'import "site.par"\ncluster pod from site { nodes = 1 }')
     assert prior(parc.load(job)) == prior(before)
     latency = before.cluster.gpu.nvlink_latency
-    line = next(each for each in text.splitlines() if "nvlink_latency" in each)
-    older = line.replace(line.split("# ")[1].split(" before")[0], repr(latency))
-    Path("site.par").write_text(text.replace(line, older))
-    assert older != line and prior(parc.load(job)) == prior(before)
+    line = next(each for each in text.splitlines() if "  nvlink_latency " in each)
+    listed = re.compile(r" *before +=\s*\[[^]]*\]\n")
+    for shown in (f"{latency!r} before calibration", "3.4 us before calibration"):
+        older = re.sub("# .*", f"# {shown}; the runs hardly tell of it", line)
+        Path("site.par").write_text(listed.sub("", text).replace(line, older))
+        assert prior(parc.load(job))["nvlink_latency"] == prior(before)["nvlink_latency"] == latency
+        assert prior(parc.load(job)) != prior(before)
+
+
+def test_a_figure_of_the_jobs_own_is_its_prior(calibrate: Calibrate) -> None:
+    assert calibrate(*recorded()).code == 0
+    own = "gpu mine from site_gpu { matmul_efficiency = 0.5 }"
+    head = f'import "site.par"\n{own}\ncluster pod from site {{ gpu = mine; nodes = 1 }}'
+    kept = prior(parc.load(job_with("own.par", head)))
+    text = Path("site.par").read_text()
+    assert kept["matmul_efficiency"] == 0.5 and '"matmul_efficiency = ' in text
+    (link,) = re.findall(r'"link_efficiency = ([\d.]+)"', text)
+    assert kept["link_efficiency"] == float(link)
 
 
 @pytest.mark.parametrize("place", ["it's here", "-x", 'a "b" c'])
