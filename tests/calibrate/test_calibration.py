@@ -84,7 +84,7 @@ def test_the_file_works_where_it_is_imported(calibrate: Calibrate) -> None:
     for name in fitted - {"fp4_efficiency"}:  # a rate that the GPU lacks
         owner = job.cluster if owner_of(name) == "cluster" else job.cluster.gpu
         assert getattr(owner, name) == report.fitted(name)
-    same = {"name", "step_spread", *fitted}
+    same = {"name", "step_spread", "before", *fitted}
     assert job.cluster.gpu.model_dump(exclude=same) == old.cluster.gpu.model_dump(exclude=same)
     assert job.cluster.gpu.step_spread == report.json["step_spread"]
     again = calibrate(*logs, job="new.par")
