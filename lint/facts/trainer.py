@@ -24,6 +24,14 @@ def compares_deepspeed(launch: LaunchedJob) -> bool:
     return config is not None and bool(config.values) and reads_training_arguments(launch)
 
 
+def deepspeed_of_trainer(launch: LaunchedJob) -> Setting | None:
+    """What hands the Trainer a DeepSpeed config: `--deepspeed FILE`, or `deepspeed` of a trainer's YAML."""
+    if compares_deepspeed(launch):
+        return launch.option("--deepspeed")
+    key = launch.setting("yaml", "deepspeed") if launch.kind.program == "trainer" else None
+    return key if key is not None and key.values not in ((), ("null",)) else None
+
+
 def training_arguments(launch: LaunchedJob) -> list[Setting]:
     """As options, in the order of the files; none where the program reads others. So are the keys of a YAML
     that LLaMA-Factory or TRL reads, alone or named by a command; axolotl and ms-swift's Megatron, whose batch

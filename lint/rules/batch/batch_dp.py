@@ -31,10 +31,26 @@ TRAINING = True
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework == "torchtitan":
         yield from _micro_batches(launch)
+    yield from _evaluation(launch)
     if launch.program is not None and launch.program.batch_over_gpus:
         yield from _devices(launch)
     elif launch.framework != "deepspeed":
         yield from enforced(CODE, launch, adjust=_local, cure=_nearest)
+
+
+def _evaluation(launch: LaunchedJob) -> Iterator[Complaint]:
+    """The batch of an evaluation is a multiple of its micro-batch, too, whatever dp is."""
+    for scope in ("python", "argument"):
+        for batch in launch.all(scope):
+            name = batch.name.replace("-", "_")
+            if not name.endswith("eval_global_batch_size"):
+                continue
+            wanted = name.replace("global_batch", "micro_batch")
+            micro = next((e for e in launch.all(scope) if e.name.replace("-", "_") == wanted), None)
+            size, part = number_of(batch), number_of(micro)
+            if micro is not None and size and part and size % part:
+                message = f"eval_global_batch_size {size} is not a multiple of eval_micro_batch_size {part}"
+                yield Complaint(message, batch, (Related(f"micro-batch {part}", micro),))
 
 
 def _devices(launch: LaunchedJob) -> Iterator[Complaint]:

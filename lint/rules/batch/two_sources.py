@@ -81,6 +81,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     yield from _accelerate(launch)
     yield from _hugging_face(launch)
     yield from _defaults(launch)
+    yield from _recipe(launch)
 
 
 def _complaint(given: Setting, other: Setting) -> Complaint:
@@ -173,3 +174,23 @@ def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:
         yield Complaint(
             message, total, (Related(f"{micro.name} {each}", micro),), '"auto" in the config'
         )
+
+
+#: Sizes that a recipe of Megatron-Bridge holds for the training and for its data.
+_OF_RECIPE = ("micro_batch_size", "global_batch_size", "seq_length")
+
+
+def _recipe(launch: LaunchedJob) -> Iterator[Complaint]:
+    """One recipe that says a size to the training and another one to the data set (Megatron-Bridge#5386)."""
+    if launch.kind.program != "megatron-bridge":
+        return
+    held = {setting.name: setting for setting in launch.all("python")}
+    for name, data in held.items():
+        recipe, _, key = f".{name}".rpartition(".dataset.")
+        part = "model" if key == "seq_length" else "train"
+        whole = f"{recipe}.{part}.{key}".removeprefix(".")
+        own = held.get(whole) if key in _OF_RECIPE else None
+        if own is not None and _differ(data, own):
+            message = f"dataset.{key} is {text_of(data)}, but {part}.{key} is {text_of(own)}"
+            related = (Related(f"{part}.{key} {text_of(own)}", own),)
+            yield Complaint(message, data, related, "set one, and let the other follow it")

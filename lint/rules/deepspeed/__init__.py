@@ -3,7 +3,9 @@
 from . import (
     accelerate_fields,
     auto_outside_hf,
+    beside_params,
     config_value,
+    expert_leaves,
     hpz,
     idle_key,
     misplaced_block,
@@ -12,7 +14,9 @@ from . import (
     offload_stage,
     removed_key,
     repeated_key,
+    replaced_schedule,
     string_value,
+    two_engines,
     unknown_section_key,
     unknown_top_key,
     zero_pp,
@@ -34,4 +38,8 @@ MODULES = (
     idle_key,
     repeated_key,
     accelerate_fields,
+    two_engines,
+    replaced_schedule,
+    beside_params,
+    expert_leaves,
 )

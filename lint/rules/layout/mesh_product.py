@@ -1,6 +1,6 @@
 """torchtitan multiplies its degrees: dp_replicate * dp_shard * cp * tp * pp must be the number of GPUs. One
 of them, data_parallel_shard_degree, may be -1 and takes the ranks that are left. nanotron's dp * cp * tp * pp
-must be that number too.
+must be that number too, and so must axolotl's.
 
 Why:
 torchtitan stops at start on every rank.
@@ -36,7 +36,9 @@ CODE = "PAR103"
 TITLE = "degrees do not multiply to the GPUs"
 SEVERITY = "error"
 STOPS = "own"
-SOURCE = "torchtitan 0.2.2 distributed/parallel_dims.py:46, :54"
+SOURCE = (
+    "torchtitan 0.2.2 distributed/parallel_dims.py:46, :54; axolotl-ai-cloud/axolotl#2977, #3462"
+)
 
 
 #: Section [parallelism], in the order of torchtitan's own message.
@@ -56,6 +58,8 @@ _TRAINER = re.compile(r"^$|(^|[./])train(\.py)?$")
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.program is not None and launch.program.mesh:
         yield from _mesh(launch, launch.program.mesh)
+    if launch.kind.program == "trainer":
+        yield from _accelerate(launch)
     if launch.framework != "torchtitan":
         return
     given = {name: launch.setting("toml", f"parallelism.{name}_degree") for name in DEGREES}
@@ -100,6 +104,27 @@ def _product(
         related,
         "data_parallel_shard_degree = -1 takes what is left",
     )
+
+
+#: Degrees of a YAML of axolotl, and the one that stands for what is left where it is not there.
+_AXOLOTL = ("dp_replicate_size", "dp_shard_size", "context_parallel_size", "tensor_parallel_size")
+
+
+def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
+    """axolotl hands its degrees to accelerate's ParallelismConfig, which stops where their product is not
+    the world."""
+    given = {name: launch.setting("yaml", name) for name in _AXOLOTL}
+    numbers = {name: 1 if at is None else number_of(at) for name, at in given.items()}
+    at, gpus = given["dp_shard_size"], launch_world(launch) or launch.number("gpus")
+    degrees = [number for number in numbers.values() if number is not None]
+    if at is None or gpus is None or len(degrees) < len(numbers) or min(degrees) < 1:
+        return
+    if math.prod(degrees) != gpus:
+        factors = " * ".join(f"{name} {number}" for name, number in numbers.items())
+        related = tuple(
+            Related(f"{gpus} GPUs", fact) for fact in [launch.facts.get("gpus")] if fact
+        )
+        yield Complaint(f"{factors} = {math.prod(degrees)}, not {gpus} GPUs", at, related)
 
 
 def _mesh(launch: LaunchedJob, mesh: tuple[str, ...]) -> Iterator[Complaint]:

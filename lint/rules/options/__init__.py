@@ -2,6 +2,7 @@
 
 from . import (
     dropped_option,
+    fsdp_recompute,
     llamafactory_pairs,
     missing_option,
     option_value,
@@ -12,6 +13,7 @@ from . import (
     trainer_value,
     unknown_option,
     unknown_setting,
+    verl_idle,
 )
 
 MODULES = (
@@ -26,4 +28,6 @@ MODULES = (
     llamafactory_pairs,
     trainer_pairs,
     dropped_option,
+    fsdp_recompute,
+    verl_idle,
 )

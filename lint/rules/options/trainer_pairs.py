@@ -14,10 +14,13 @@ torchrun --nproc-per-node 8 train.py --output_dir out --per_device_train_batch_s
 
 from collections.abc import Iterator
 
+from ....compiler.target import Effect
+from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, number_of, text_of
+from ...facts.fsdp import fsdp_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import TRANSFORMERS
-from ...facts.trainer import compares_deepspeed, reads_training_arguments, trainer_argument
+from ...facts.trainer import compares_deepspeed, is_on, reads_training_arguments, trainer_argument
 from ...finding import Complaint, Related
 
 CODE = "PAR475"
@@ -42,6 +45,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     yield from _plateau(launch)
     yield from _logging(launch)
     yield from _schedule(launch)
+    yield from _recomputed_twice(launch)
 
 
 def _prefetch(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -82,6 +86,20 @@ def _schedule(launch: LaunchedJob) -> Iterator[Complaint]:
     if not any(each.name.startswith("scheduler") for each in launch.all("json")):
         message = f"Transformers {release} wants a `scheduler` beside DeepSpeed's `optimizer`"
         yield Complaint(message, optimizer, help="a `scheduler`, or no `optimizer`")
+
+
+def _recomputed_twice(launch: LaunchedJob) -> Iterator[Complaint]:
+    """Trainer.create_accelerator_and_postprocess of Transformers 4 raises for both; 5.23 has no such test."""
+    release = launch.release(TRANSFORMERS).release or ""
+    fsdp, own = fsdp_of(launch), trainer_argument(launch, "gradient_checkpointing")
+    if fsdp is None or fsdp.recomputes is None or own is None or not is_on(own):
+        return
+    if not release or release.startswith("4."):
+        message = "gradient_checkpointing beside activation_checkpointing of FSDP"
+        related = (Related("FSDP recomputes, too", fsdp.recomputes),)
+        effect = Effect.STOPS if release else None
+        severity: Severity | None = None if release else "warning"
+        yield Complaint(message, own, related, "keep one of the two", severity, effect=effect)
 
 
 def _by_steps(launch: LaunchedJob) -> bool:

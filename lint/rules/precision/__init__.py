@@ -5,6 +5,7 @@ from . import (
     fp8_shapes,
     precision_mismatch,
     precision_needs_fsdp,
+    single_precision,
     two_precisions,
 )
 
@@ -14,4 +15,5 @@ MODULES = (
     precision_mismatch,
     fp8_shapes,
     flat_integers,
+    single_precision,
 )

@@ -1,7 +1,8 @@
 """A config that its framework cannot parse.
 
 Why:
-DeepSpeed and torchtitan stop at load, on every rank. DeepSpeed reads Hjson: comments and loose commas pass.
+DeepSpeed and torchtitan stop at load, on every rank. DeepSpeed reads Hjson: comments and loose commas pass,
+but where Transformers' Trainer or accelerate is handed the file, `json.load` reads it first.
 
 Bad:
 {
@@ -15,11 +16,13 @@ Good:
 }
 """
 
+import json
 import re
 from collections.abc import Iterator
 
-from ....reading.facts import UNREAD
+from ....reading.facts import UNREAD, text_of
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import deepspeed_of_trainer
 from ...finding import Complaint, Place
 
 CODE = "PAR807"
@@ -27,7 +30,8 @@ TITLE = "a config that cannot be parsed"
 SEVERITY = "error"
 STOPS = "itself"
 SOURCE = (
-    "DeepSpeed 0.19.8 runtime/config_utils.py (hjson); torchtitan 0.2.2 config/manager.py (tomllib)"
+    "DeepSpeed 0.19.8 runtime/config_utils.py (hjson); accelerate utils/deepspeed.py:143 (json.load); "
+    "torchtitan 0.2.2 config/manager.py (tomllib)"
 )
 FILE = "ds_config.json"
 
@@ -45,3 +49,23 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if (named or line) and not unread.over_limit and unread.path in launch.config.texts:
             place = Place(unread.path, int(line[1]) if line else unread.line, unread.column)
             yield Complaint(f"this is no config: {unread.reason}", place)
+    if deepspeed_of_trainer(launch) is not None or _of_accelerate(launch):
+        yield from _strict(launch)
+
+
+def _of_accelerate(launch: LaunchedJob) -> bool:
+    kind = launch.setting("yaml", "distributed_type")
+    named = launch.setting("yaml", "deepspeed_config.deepspeed_config_file")
+    return named is not None and text_of(kind) == "DEEPSPEED"
+
+
+def _strict(launch: LaunchedJob) -> Iterator[Complaint]:
+    """DeepSpeed configs that Hjson takes and JSON does not."""
+    for path in dict.fromkeys(setting.path for setting in launch.all("json")):
+        try:
+            json.loads(launch.config.texts.get(path) or "{}")
+        except json.JSONDecodeError as error:
+            message = f"json.load refuses this config: {error.msg}"
+            yield Complaint(message, Place(path, error.lineno, error.colno))
+        except (ValueError, RecursionError):
+            continue
