@@ -43,7 +43,7 @@ def fsdp_of(launch: LaunchedJob) -> Fsdp | None:
 
 
 def _file(launch: LaunchedJob, named: Setting) -> dict[str, object] | None:
-    """What `--fsdp_config` holds, a file or a text in braces."""
+    """The content of `--fsdp_config`, a file or a text in braces."""
     value = text_of(named) or ""
     text = value if value.startswith("{") else launch.beside(value)
     try:

@@ -25,7 +25,7 @@ def compares_deepspeed(launch: LaunchedJob) -> bool:
 
 
 def deepspeed_of_trainer(launch: LaunchedJob) -> Setting | None:
-    """What hands the Trainer a DeepSpeed config: `--deepspeed FILE`, or `deepspeed` of a trainer's YAML."""
+    """The setting that names the Trainer's DeepSpeed config: `--deepspeed FILE`, `deepspeed` of its YAML."""
     if compares_deepspeed(launch):
         return launch.option("--deepspeed")
     key = launch.setting("yaml", "deepspeed") if launch.kind.program == "trainer" else None
