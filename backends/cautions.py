@@ -38,13 +38,13 @@ def made_up_data(target: str, says_data: Callable[[Any], bool] = _says_data) -> 
         options = job.options(target)
         if options is None or says_data(options):
             return None
-        return f"{target}: no `data` is named, so it trains on made-up tokens"
+        return f"{target}: no `data` is set, so it trains on made-up tokens"
 
     return Refusal(
         "PAR375",
         "no-data",
-        "training on made-up data that nobody asked for",
+        "training on made-up data by default",
         asked,
         ("target", target),
-        'data = "...", or `data = synthetic` to train on made-up tokens knowingly',
+        'data = "...", or `data = synthetic` to choose made-up tokens',
     )

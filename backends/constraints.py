@@ -171,7 +171,7 @@ class Multiple:
         number, step = number_of(setting), number_of(base)
         if setting is None or base is None or not number or not step or number % step == 0:
             return None
-        message = f"{self.option} {number} is no multiple of {self.of} {step}"
+        message = f"{self.option} {number} is not a multiple of {self.of} {step}"
         return Broken(self, message, setting, (base,))
 
 
@@ -239,7 +239,7 @@ class Words:
         if setting is None or odd is None:
             return None
         cure = f"{self.option} in {{{', '.join(self.words)}}}"
-        return Broken(self, f"{self.option} has no value `{odd}`", setting, help=cure)
+        return Broken(self, f"{self.option} does not take `{odd}`", setting, help=cure)
 
 
 Constraint: TypeAlias = Need | Clash | OneOf | Multiple | AtMost | Ignored | Words

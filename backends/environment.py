@@ -12,7 +12,7 @@ from .languages.bash import Bash
 
 ENVIRONMENT = "PAR381"
 CODES = {
-    ENVIRONMENT: ("environment", "`env` has a name that no shell takes, or a value that is decided")
+    ENVIRONMENT: ("environment", "`env` has an invalid name, or a variable that the layout decides")
 }
 
 
@@ -105,8 +105,8 @@ def problems(job: Job, defaults: Sequence[Variable]) -> Iterator[Diagnostic]:
 
 def _unwritable(name: str, span: Span | None) -> Iterator[Diagnostic]:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        message = f"`{name}` is no name of an environment variable"
-        help = "letters, digits and `_`, without a digit in front"
+        message = f"`{name}` is not a name of an environment variable"
+        help = "letters, digits and `_`, not starting with a digit"
         yield Diagnostic(ENVIRONMENT, message, span, help=help)
 
 

@@ -122,7 +122,7 @@ def _config(
             return found
     if not _is_yaml(path):
         return []
-    unread = (Unread("it is no configuration that parc reads", path, 1),)
+    unread = (Unread("it is not a configuration that parc reads", path, 1),)
     return [LaunchConfig(UNREAD, (), unread, texts={path: text})]
 
 

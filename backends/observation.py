@@ -82,7 +82,7 @@ def problems(job: Job, target: str) -> Iterator[Diagnostic]:
         return
     start, stop = options.profile_start, options.profile_stop
     if start is None and stop is not None:
-        message = f"`profile_stop` is {stop}, and no `profile_start` is given"
+        message = f"`profile_stop` is {stop}, and `profile_start` is not set"
         span = job.span("target", target, "profile_stop")
         yield Diagnostic(PROFILE, message, span, help=f"profile_start = {max(1, stop - 2)}")
     if start is None:
@@ -93,5 +93,7 @@ def problems(job: Job, target: str) -> Iterator[Diagnostic]:
         message = f"`profile_stop` {last} comes before `profile_start` {start}"
         yield Diagnostic(PROFILE, message, span, help=f"profile_stop = {start + 2}")
     elif last >= total:
-        message = f"the profile ends with step {last}, and the run of {total} steps has none after"
+        message = (
+            f"the profile ends with step {last}, and the run of {total} steps has no later step"
+        )
         yield Diagnostic(PROFILE, message, span, help="earlier steps, such as 10 to 12")

@@ -71,9 +71,9 @@ def causal_alone(framework: str) -> Refusal:
         "PAR323",
         "not-causal",
         "attention is not causal",
-        lambda job: None if job.model.causal else f"{framework} trains causal models alone",
+        lambda job: None if job.model.causal else f"{framework} trains only causal models",
         ("model", "causal"),
-        "a token sees those before it alone, another training",
+        "a token sees only those before it, another training",
         line="causal = true",
     )
 

@@ -7,7 +7,7 @@ from ..dsl.diagnostics import Diagnostic
 from ..dsl.job import Job
 
 STACK = "PAR395"
-CODES = {STACK: ("stack", "settings of kernels and traffic disagree, or are said in `extra`")}
+CODES = {STACK: ("stack", "settings of kernels and traffic disagree, or are set in `extra`")}
 
 
 def contradiction(job: Job, target: str, setting: str, message: str, cure: str) -> Diagnostic:
@@ -19,9 +19,9 @@ def said_in_extra(job: Job, target: str, key: str, said: str) -> Diagnostic:
     """A key of `extra` that has a setting of the language."""
     return Diagnostic(
         STACK,
-        f"`extra` may not set `{key}`, which would not be priced there",
+        f"`extra` may not set `{key}`, which would not be priced",
         job.span("target", target, "extra", key),
-        help=f"say it with {said}",
+        help=f"set it with {said}",
     )
 
 

@@ -104,7 +104,7 @@ def is_retired(name: str) -> bool:
 def change(code: str) -> str | None:
     """The successor of a code, as a sentence; None where nothing changed."""
     if code in MOVED:
-        return f"`{code}` is a rule of lint alone; the compiler's `{code}` is now `{MOVED[code]}`"
+        return f"`{code}` is a rule of lint only; the compiler's `{code}` is now `{MOVED[code]}`"
     if is_retired(code):
         successor = RETIRED.get(code, "")
         return f"`{code}` is retired" + (f", see `{successor}`" if successor else "")

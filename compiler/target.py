@@ -29,7 +29,7 @@ class Effect(Enum):
     STOPS = "stops"
     IGNORES = "goes on as if nothing was asked"
     WORSE = "runs worse"
-    ACCEPTS = "runs: parc alone refuses"
+    ACCEPTS = "runs: only parc refuses"
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ STATE_SPACE = Unsupported(
 )
 VISION = Unsupported(
     "parts for images, video or sound",
-    "leave them out: parc plans the language model alone",
+    "leave them out: parc plans only the language model",
     _phrases("vision visual image images patch pixel pixels audio speech video multimodal"),
     _phrases(
         """vl vlm omni vision audio llava* pixtral* mllama* internvl* idefics* paligemma* whisper* siglip*
@@ -78,7 +78,7 @@ SECOND_MODEL = Unsupported(
 )
 TWO_STACKS = Unsupported(
     "an encoder beside a decoder (T5, Whisper)",
-    "parc plans decoders alone, such as `model from std.llama3_8b {}`",
+    "parc plans only decoders, such as `model from std.llama3_8b {}`",
     _phrases(
         """encoder-layers decoder-layers encoder-attention-heads decoder-attention-heads encoder-ffn-dim
         decoder-ffn-dim decoder-num-layers decoder-seq-length cross-attention"""

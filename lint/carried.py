@@ -75,7 +75,7 @@ def _leaf(setting: Setting) -> str:
 
 
 def _said(launch: LaunchedJob) -> _Said:
-    """What the blocks of the job say that are made of settings."""
+    """Settings of the blocks `model`, `train` and `target` of the job."""
     backend = BACKENDS.get(launch.framework or "")
     options = backend.reader.options(launch.config) if backend else {}
     return described_model(launch), described_train(launch), options

@@ -90,13 +90,13 @@ def _of_release(
     title, foreign = release.title, _foreign(launch, framework, release)
     about = _about(complaint)
     if near := next((name for name in foreign if _words(name) & about), None):
-        yield Doubt(f"`{near}` is no option of {title}, and may change what is checked", "info")
+        yield Doubt(f"`{near}` is not an option of {title}, and may change what is checked", "info")
     elif release.fork is not None:
         yield Doubt(f"the fork {release.fork} may check otherwise")
     elif release.forks:
         yield Doubt(f"the job looks like one of a fork of {title}, {release.forks[0]}")
     elif foreign:
-        yield Doubt(f"`{foreign[0]}` is no option of {title}: a fork may check otherwise")
+        yield Doubt(f"`{foreign[0]}` is not an option of {title}: a fork may check otherwise")
     elif not release.possible:
         yield Doubt(f"no release of {title} has all of its options")
     elif since and release.history.earlier(release.possible[0], since):

@@ -156,9 +156,7 @@ def _judge(config: LaunchConfig, options: LintOptions, earlier: Others) -> Judge
 
 
 def _too_often(launch: LaunchedJob, code: str) -> Complaint:
-    message = (
-        f"`{launch.path}` has over {MOST_SAID} findings of {code}, of which the first are said"
-    )
+    message = f"`{launch.path}` has over {MOST_SAID} findings of {code}, of which only the first are shown"
     return Complaint(message, Place(launch.path, 1), severity="warning")
 
 

@@ -81,7 +81,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def _settings(path: Path, table: Any) -> ProjectSettings:
     if not isinstance(table, dict):
-        raise JobError([Diagnostic(WRONG_KIND, f"`{path}`: [tool.parc] is no table")])
+        raise JobError([Diagnostic(WRONG_KIND, f"`{path}`: [tool.parc] is not a table")])
     problems = [problem for key, value in table.items() if (problem := _problem(path, key, value))]
     if problems:
         raise JobError(problems)
@@ -112,20 +112,22 @@ def _problem(path: Path, key: str, value: Any) -> Diagnostic | None:
         help_text = did_you_mean(key, known) or ", ".join(known)
         return Diagnostic(UNKNOWN_NAME, f"`{path}`: parc has no setting `{key}`", help=help_text)
     if key in _LISTS and not _texts(value):
-        return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no list of texts")
+        return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is not a list of strings")
     if key in _TEXTS and not isinstance(value, str):
-        return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no text")
+        return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is not a string")
     if key in _FILES and not _is_below(path.parent, value):
         message = f"`{path}`: `{key}` leads out of its folder: `{value}`"
         return Diagnostic(WRONG_KIND, message, help=f"put the file beside {path.name}, or below it")
     if key == "fail-on" and value not in LEVELS:
         help_text = did_you_mean(value, LEVELS) or f"one of {', '.join(LEVELS)}"
-        return Diagnostic(WRONG_KIND, f"`{path}`: `fail-on` is no level: `{value}`", help=help_text)
+        return Diagnostic(
+            WRONG_KIND, f"`{path}`: `fail-on` is not a level: `{value}`", help=help_text
+        )
     if key == "rules" and not _DATED.fullmatch(value):
-        message = f"`{path}`: `rules` is no year and month: `{value}`"
+        message = f"`{path}`: `rules` is not a year and month: `{value}`"
         return Diagnostic(WRONG_KIND, message, help=f'such as rules = "{FIRST}"')
     if key == "site" and not _ADDRESS.fullmatch(value):
-        message = f"`{path}`: `site` is no address of pages: `{value}`"
+        message = f"`{path}`: `site` is not a URL: `{value}`"
         return Diagnostic(
             WRONG_KIND, message, help='such as site = "https://docs.example.org/parc"'
         )
@@ -135,9 +137,11 @@ def _problem(path: Path, key: str, value: Any) -> Diagnostic | None:
         return Diagnostic(WRONG_KIND, message, help=help_text)
     if key == "fork" and value not in fork_names():
         help_text = did_you_mean(value, fork_names()) or f"one of {', '.join(fork_names())}"
-        return Diagnostic(UNKNOWN_NAME, f"`{path}`: parc knows no fork `{value}`", help=help_text)
+        return Diagnostic(
+            UNKNOWN_NAME, f"`{path}`: parc does not know the fork `{value}`", help=help_text
+        )
     if key in _TABLES and not _table(key, value):
-        return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no table of the right kind")
+        return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is not a table of the right kind")
     return None
 
 

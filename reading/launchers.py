@@ -228,7 +228,7 @@ def _accelerate(started: Started) -> Iterator[Found]:
     yield "gpus", gpus, given.place("--num-processes")
     each: Number = nodes if isinstance(nodes, Unknown) else gpus
     if isinstance(nodes, int) and isinstance(gpus, int) and nodes:
-        each = gpus // nodes if gpus % nodes == 0 else Unknown("it is no whole number")
+        each = gpus // nodes if gpus % nodes == 0 else Unknown("it is not a whole number")
     yield "gpus_per_node", each, given.place("--num-processes")
 
 
@@ -306,7 +306,7 @@ def _mpi(started: Started) -> Iterator[Found]:
         w for w in started.launch.wrappers if program(w[0])[:3] in ("mpi", "ort", "pru", "apr")
     )
     total, each = _behind(wrapper, _TOTAL), _behind(wrapper, _EACH)
-    unknown = Unknown("mpirun is not told it")
+    unknown = Unknown("mpirun does not set it")
     gpus = unknown if total is None else _number(total.pieces)
     per_node = unknown if each is None else _number(each.pieces)
     nodes: Number = unknown

@@ -203,7 +203,7 @@ def _of_kind(text: str) -> int | Unknown:
     if number is not None:
         return number
     kind = re.fullmatch(r"[a-z]{0,8}-?\d{1,4}[a-z0-9_.-]{0,12}", text)
-    return 1 if kind or not text else Unknown(f"`{text}` is no number of GPUs")
+    return 1 if kind or not text else Unknown(f"`{text}` is not a number of GPUs")
 
 
 def tasks(directives: Sequence[BatchOption]) -> int | Unknown | None:

@@ -22,7 +22,7 @@ _ASKS = re.compile(r"^(?:resources|num_nodes):", re.MULTILINE)
 _GPUS = re.compile(r"\baccelerators:")
 #: Folders that are looked for in the `run` lines.
 MOST_MOUNTS = 20
-_RANK = Unknown("it is another one on each node", nonempty=True)
+_RANK = Unknown("it differs on each node", nonempty=True)
 _ADDRESSES = Unknown("SkyPilot sets it", nonempty=True)
 
 

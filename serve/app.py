@@ -169,7 +169,7 @@ async def _fields(request: Request, fields: Fields, limits: Limits) -> dict[str,
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
-        raise Refused(400, "the body is no JSON") from None
+        raise Refused(400, "the body is not JSON") from None
     if not isinstance(found, dict) or found.keys() != fields.keys():
         raise Refused(400, f"the body is an object with {', '.join(fields)}")
     for name, kind in fields.items():

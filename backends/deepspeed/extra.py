@@ -66,7 +66,7 @@ KINDS: Kinds = {
     "share": (r"0(\.\d+)?|1", "a share, at most 1"),
     "part": (r"0(\.\d+)?", "a share below 1"),
     "interval": (r"\d+|auto", 'a whole number, or "auto"'),
-    **dict.fromkeys(("object", "section"), (r"(?!)", "a table, whose keys are said with a dot")),
+    **dict.fromkeys(("object", "section"), (r"(?!)", "a table, whose keys are written with a dot")),
 }
 
 
@@ -86,7 +86,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
             continue  # `stack.problems` says which setting it has
         if top not in tops:
             cure = extra.elsewhere("deepspeed", top, release) or "take the key out of `extra`"
-            message = f"deepspeed {release} reads no key `{top}` and would ignore it"
+            message = f"deepspeed {release} does not read the key `{top}` and would ignore it"
             yield Diagnostic(IGNORED, message, span, help=cure)
         elif extra.among(key, ROWS.decided):
             yield extra.decided(job, "deepspeed", key)
@@ -135,7 +135,7 @@ def _wanted(option: ReleasedOption, value: Value) -> str | None:
     option = _described(option)
     text = isinstance(value, str)
     if not text and str(value).startswith("-") and not option.default.startswith("-"):
-        return "no negative number"
+        return "a number of at least 0"
     if text and not value and option.kind == "str" and not option.choices:
         return "text"
     return extra.wanted_in_file(option, value, KINDS)

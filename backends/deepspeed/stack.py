@@ -103,9 +103,7 @@ def _attention(job: Job) -> Iterator[Diagnostic]:
     if chosen is None:
         return
     if job.train.attention == "unfused":
-        message = (
-            f"`attention_kernel = {chosen}` with attention unfused, which is products and a softmax"
-        )
+        message = f"`attention_kernel = {chosen}` with attention unfused, which runs no such kernel"
         yield contradiction(job, TARGET, "attention_kernel", message, "leave one of them out")
     elif chosen == "fa2" and masked(job):
         message = "FlashAttention-2 takes no mask, which windows and sinks need"

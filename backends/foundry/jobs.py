@@ -125,7 +125,7 @@ def _worded(scalars: Mapping[str, Scalar]) -> Iterator[Answer]:
     strategy = next((scalars[key] for key in _STRATEGY if key in scalars), None)
     if strategy is not None:
         stage = _STRATEGIES.get(strategy.text.lower())
-        unknown = Unknown(f"`{strategy.text}` is no strategy that is known")
+        unknown = Unknown(f"`{strategy.text}` is not a known strategy")
         yield "zero", unknown if stage is None else stage, strategy.word
     elif any(name.startswith("fsdp.") for name in scalars):
         start = next(scalar for name, scalar in scalars.items() if name.startswith("fsdp."))

@@ -25,7 +25,7 @@ def settings(job: Job) -> Hosts:
 def problems(job: Job) -> list[Diagnostic]:
     if sbatch.holds(settings(job).hostfile):
         return []
-    message = "`hostfile` is empty or holds a control character"
+    message = "`hostfile` is empty or has a control character"
     return [Diagnostic(HOSTFILE, message, job.span("launch", "hostfile"))]
 
 

@@ -92,7 +92,7 @@ def _key_problems(job: Job) -> Iterator[Diagnostic]:
             yield Diagnostic(NAME, message, job.span("launch", setting), help="such as `rdma/ib`")
     for key, value in launch.node_selector.items():
         if isinstance(value, str) and not _VALUE.fullmatch(value):
-            message = f"`{key}` cannot be `{value}`: no label has this value"
+            message = f"`{key}` cannot be `{value}`: not a valid value of a label"
             yield Diagnostic(NAME, message, job.span("launch", "node_selector"))
 
 
@@ -103,16 +103,16 @@ def _volume_problems(job: Job) -> Iterator[Diagnostic]:
         known = source.startswith("/") or _is_label(source)
         if not known or not _is_path(path):
             help = "`CLAIM:/path`, or `/path/of/the/node:/path`"
-            yield Diagnostic(VOLUME, f"`{text}` mounts nothing", span, help=help)
+            yield Diagnostic(VOLUME, f"`{text}` is not a volume and its path", span, help=help)
         elif path.rstrip("/") in ("", "/parc", "/dev/shm") or path.startswith("/parc/"):
-            message = f"a volume at `{path}` hides what every pod has there"
+            message = f"a volume at `{path}` hides a folder that every pod needs"
             yield Diagnostic(VOLUME, message, span, help="another path")
         elif path in paths:
             yield Diagnostic(VOLUME, f"two volumes at `{path}`", span, help="a path for each")
         paths.append(path)
     runs = settings(job).runs
     if runs is not None and not any(f"{runs}/".startswith(f"{path}/") for path in paths):
-        message = f"`runs` is on no volume: `{runs}`"
+        message = f"`runs` is not on a volume: `{runs}`"
         help = "a path on one of `volumes`"
         yield Diagnostic(VOLUME, message, job.span("launch", "runs"), help=help)
 
@@ -129,11 +129,11 @@ def _scheduling_problems(job: Job) -> Iterator[Diagnostic]:
         help = "one of them"
         yield Diagnostic(SCHEDULING, message, job.span("launch", "gang"), help=help)
     if launch.topology and not launch.queue:
-        message = "`topology` is Kueue's, and the job has no `queue`"
+        message = "`topology` needs Kueue, and the job sets no `queue`"
         help = "`queue`, the name of a LocalQueue"
         yield Diagnostic(SCHEDULING, message, job.span("launch", "topology"), help=help)
     if launch.rdma is None and launch.rdma_count > 1:
-        message = "`rdma_count` counts nothing: the job has no `rdma`"
+        message = "`rdma_count` has no effect without `rdma`"
         help = "`rdma`, such as rdma/ib"
         yield Diagnostic(SCHEDULING, message, job.span("launch", "rdma_count"), help=help)
 

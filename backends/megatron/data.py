@@ -8,7 +8,7 @@ from ...dsl.settings import Data
 from .options import Options, asked, option_name
 
 DATA = "PAR384"
-CODES = {DATA: ("data", "the data are named twice, in part, or without what they need")}
+CODES = {DATA: ("data", "settings of data clash, or one that they need is missing")}
 
 #: Settings of a target block -> options of Megatron-LM that take one split each.
 SPLITS = {
@@ -54,12 +54,12 @@ def _twice(job: Job, options: Options) -> Iterator[Diagnostic]:
     given = [name for name in ("data", *SPLITS) if getattr(options, name) is not None]
     for name in given:
         if name != "data" and "data" in given:
-            message = f"`data` and `{name}` both name data"
+            message = f"`data` and `{name}` both set data"
             help = "`data` with `split`, or `train_data`, `valid_data` and `test_data`"
             notes = (Note("data given here", job.span("target", "megatron", "data")),)
             yield _wrong(job, name, message, help, notes)
     if given and (named := sorted(extra_names(options))):
-        message = f"`{given[0]}` and `{named[0]}` of `extra` both name data"
+        message = f"`{given[0]}` and `{named[0]}` of `extra` both set data"
         yield _wrong(job, given[0], message, "leave one of them out")
 
 
@@ -70,7 +70,7 @@ def _parts(job: Job, options: Options) -> Iterator[Diagnostic]:
     for name in SPLITS:
         chosen: Data | None = getattr(options, name)
         if chosen is not None and chosen.synthetic:
-            message = f"megatron makes up all data or none, not `{name}` alone"
+            message = f"megatron makes up data for all splits or for none, not only for `{name}`"
             yield _wrong(job, name, message, "data = synthetic")
 
 
@@ -79,19 +79,23 @@ def _conversations(job: Job, options: Options) -> Iterator[Diagnostic]:
     sft_tokenizer.py); packed conversations are kept apart by kernels that keep no scores."""
     if not options.sft:
         if options.prompt_format != "default":
-            yield _wrong(job, "prompt_format", "`prompt_format` is of sft alone", "sft = true")
+            yield _wrong(
+                job, "prompt_format", "`prompt_format` has no effect without `sft`", "sft = true"
+            )
         return
     if made_up(options):
-        yield _wrong(job, "sft", "sft has no made-up conversations", 'data = "chats.jsonl"')
+        yield _wrong(
+            job, "sft", "sft needs data: megatron makes up no conversations", 'data = "chats.jsonl"'
+        )
     if not options.tokenizer:
         yield _wrong(
             job, "sft", "sft needs the tokenizer of a Hugging Face model", 'tokenizer = "..."'
         )
     elif options.tokenizer_type != "HuggingFaceTokenizer":
-        message = f"sft reads no {options.tokenizer_type}"
+        message = f"sft does not support the tokenizer {options.tokenizer_type}"
         yield _wrong(job, "tokenizer_type", message, 'tokenizer_type = "HuggingFaceTokenizer"')
     if job.train.attention == "unfused":
-        message = "sft packs conversations, which unfused attention does not keep apart"
+        message = "sft packs conversations, and unfused attention does not separate them"
         yield _wrong(job, "sft", message, "attention = flash")
 
 

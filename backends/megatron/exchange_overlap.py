@@ -34,7 +34,7 @@ def problems(job: Job) -> Iterator[str]:
     if not model.moe:
         yield "`ep_overlap` with a model without experts"
     if _predicted(model) > MTP_LAYERS:
-        yield f"`ep_overlap` with mtp_layers {model.mtp_layers}, and its schedule knows {MTP_LAYERS}"
+        yield f"`ep_overlap` with mtp_layers {model.mtp_layers}, and its schedule supports {MTP_LAYERS}"
     if options.cuda_graph:
         yield "`ep_overlap` with `cuda_graph`, and no published run has both"
 
@@ -59,7 +59,7 @@ PREDICATES = (
         "ep_overlap with full recomputation",
         ("ep", "recompute"),
         lambda job, ep, recompute: _apart(job, ep) | (recompute != 2),
-        lambda job, ep, recompute: f"ep_overlap at ep {ep} cannot repeat whole layers (recompute full)",
+        lambda job, ep, recompute: f"ep_overlap at ep {ep} does not support recompute full",
         f"{CONFIG}:2690",
     ),
     Predicate(

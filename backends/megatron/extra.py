@@ -116,5 +116,5 @@ def _wanted(option: ReleasedOption, value: Value) -> str | None:
         return "a value or more"
     dashes = [word for word in words if word.startswith("-") and not re.fullmatch(r"-\d+", word)]
     if dashes and len(words) > 1:
-        return "no list in which one begins with a dash, which is an option to its parser"
+        return "a list without words that begin with a dash, which its parser takes for options"
     return next((said for word in words if (said := extra.wanted(option, word, KINDS))), None)

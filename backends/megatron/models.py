@@ -67,7 +67,7 @@ def _scaling(job: Job) -> str | None:
     for key, value in _fixed(model).items():
         where = f"rope_scaling = {kind}" + (" for latent attention" if model.mla else "")
         given = f"{key} = {_text(getattr(model, key))}"
-        return f"megatron has no `{given}`, only {_text(value)}, with {where}"
+        return f"megatron supports only {key} = {_text(value)} with {where}, not `{given}`"
     return None
 
 
@@ -100,12 +100,12 @@ def _router_faults(model: Model) -> Iterator[tuple[str, str]]:
         )
     if score == "sigmoid" and model.topk > 1 and not model.router_norm:
         yield (
-            "megatron divides sigmoid scores by their sum: it has no `router_norm = false` with them",
+            "megatron divides sigmoid scores by their sum: `router_norm = false` is not supported with them",
             "router_norm = true",
         )
     if score == "softmax" and model.router_bias_rate:
         yield (
-            "megatron has a bias of experts with sigmoid scores alone, not with softmax",
+            "megatron supports a bias of experts only with sigmoid scores, not with softmax",
             "router_bias_rate = 0; aux_loss = 0.01",
         )
     if limited and limited > model.topk:
@@ -121,7 +121,9 @@ def _weights(job: Job) -> str | None:
     known = model.gated and model.norm == "rmsnorm" and model.position == "rope"
     if job.train.weights is None or known:
         return None
-    return "megatron begins with Hugging Face's weights of gated blocks, rmsnorm and rope alone (`weights`)"
+    return (
+        "megatron loads Hugging Face's weights only for gated blocks, rmsnorm and rope (`weights`)"
+    )
 
 
 def _ranking(job: Job) -> str | None:
@@ -145,7 +147,7 @@ REFUSALS = (
     Refusal(
         "PAR377",
         "rope-values",
-        "Megatron-LM has the scaling of rope with other values alone",
+        "Megatron-LM scales rope only with other values",
         _scaling,
         ("model", "rope_scaling"),
         "other rotations beyond the original positions, which the published weights do not expect; "

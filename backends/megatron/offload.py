@@ -59,7 +59,7 @@ PREDICATES = (
         ("offload",),
         _takes_the_weights,
         lambda job, offload: (
-            f"offload takes weights kept in {job.train.precision} with `fp8_recipe = delayed` alone; "
+            f"offload supports weights kept in {job.train.precision} only with `fp8_recipe = delayed`; "
             "`fp8_params = false` keeps them in 16 bits"
         ),
         "megatron-core 0.19.2 megatron/training/arguments.py:1808",

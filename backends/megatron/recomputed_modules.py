@@ -109,7 +109,7 @@ PREDICATES = (
         ("recompute",),
         lambda job, recompute: (recompute != FINE) | (not _lost_in_fp4(job)),
         lambda job, recompute: (
-            "recompute fine makes again in 16 bits what products in nvfp4 made, before Megatron-LM 0.16"
+            "before Megatron-LM 0.16 recompute fine repeats products of nvfp4 in 16 bits"
         ),
         "core_v0.15.3 megatron/core/transformer/multi_latent_attention.py:784",
         stricter="Megatron-LM starts, and computes other values than those that it discarded",

@@ -120,7 +120,7 @@ PREDICATES = (
             (recompute != 1) | (not options_of(job).cuda_graph) | (job.train.dropout == 0)
         ),
         lambda job, recompute: (
-            f"cuda_graph cannot repeat attention (recompute selective) with dropout {job.train.dropout:g}"
+            f"cuda_graph cannot recompute attention (recompute selective) with dropout {job.train.dropout:g}"
         ),
         f"{CORE} core/transformer/transformer_config.py:2545",
     ),

@@ -64,12 +64,12 @@ def attention_problems(job: Job) -> Iterator[str]:
     if not runs_on(kernel, gpu.arch):
         yield f"{said} has no kernel, or no measured speed, on {refusals.gpu_name(job)} ({gpu.arch})"
     if job.model.attention_sinks:
-        yield f"{said} has no attention sinks"
+        yield f"{said} does not support attention sinks"
     if kernel == "fa3" and job.train.dropout:
-        yield f"{said} has no dropout, which is {job.train.dropout:g}"
+        yield f"{said} does not support dropout ({job.train.dropout:g})"
     queries, values = head_widths(job)
     if not _fits(kernel, queries, values):
-        yield f"{said} does not take heads of {queries} and {values}"
+        yield f"{said} does not support heads of {queries} and {values}"
 
 
 def head_widths(job: Job) -> tuple[int, int]:
@@ -98,7 +98,7 @@ def recipe_problems(job: Job) -> Iterator[str]:
     if recipe in (None, "delayed"):
         return
     if precision != "fp8":
-        yield f"`fp8_recipe = {recipe}` with precision {precision}, which has no such products"
+        yield f"`fp8_recipe = {recipe}` has no effect in precision {precision}"
     if recipe == "blockwise" and not _since_hopper(job):
         # pytorch/quantization.py:180; with MXFP8 blocks of 32 Blackwell has its own.
         gpu = f"{refusals.gpu_name(job)} is {job.cluster.gpu.arch}"

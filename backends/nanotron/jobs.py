@@ -114,14 +114,14 @@ def _number(scalar: Scalar) -> Value | Unknown:
     value = scalar.value
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    return value if isinstance(value, Unknown) else Unknown(f"`{scalar.text}` is no number")
+    return value if isinstance(value, Unknown) else Unknown(f"`{scalar.text}` is not a number")
 
 
 def _product(factors: Sequence[Answer]) -> Value | Unknown:
     product = 1
     for _, value, _ in factors:
         if not isinstance(value, int):
-            return value if isinstance(value, Unknown) else Unknown("a factor is no number")
+            return value if isinstance(value, Unknown) else Unknown("a factor is not a number")
         product *= value
     return product
 

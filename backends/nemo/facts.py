@@ -103,5 +103,5 @@ def _of_tree(tree: Tree) -> Value | Unknown | None:
 def _by_name(name: str) -> Value | Unknown:
     found = _MIXED.search(name)
     if found is None:
-        return Unknown(f"`{name}` is no precision that is known")
+        return Unknown(f"`{name}` is not a known precision")
     return found[1] if found[2] is None else f"{found[1]}+{found[2]}"

@@ -48,7 +48,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         recipes = list(_recipes(list(made_by(text)), Visits(MOST_VISITS)))
     except (SyntaxError, ValueError) as error:
-        unread = (Unread.because(error, path, what="it is no Python that is followed: "),)
+        unread = (Unread.because(error, path, what="it is not Python that parc follows: "),)
         yield LaunchConfig(kind, (), unread, texts={path: text})
         return
     seen: set[tuple[Fact, ...]] = set()

@@ -43,7 +43,7 @@ def warnings(plan: Plan) -> Iterator[Diagnostic]:
 
 def _gpu_problems(job: Job) -> Iterator[Diagnostic]:
     if gpu(job) is None:
-        message = f"SkyPilot's name of `{job.cluster.gpu.name}` is not known"
+        message = f"parc does not know SkyPilot's name of `{job.cluster.gpu.name}`"
         help = "`accelerators`, a name that `sky gpus list --all` prints"
         yield Diagnostic(GPU, message, job.span("launch"), help=help)
 
@@ -51,16 +51,16 @@ def _gpu_problems(job: Job) -> Iterator[Diagnostic]:
 def _name_problems(job: Job) -> Iterator[Diagnostic]:
     launch = settings(job)
     if launch.job_name is not None and not _NAME.fullmatch(launch.job_name):
-        message = f"`job_name` is no name that SkyPilot takes: `{launch.job_name}`"
+        message = f"`job_name` is not a name that SkyPilot accepts: `{launch.job_name}`"
         help = "letters and digits, with single dots, dashes or underscores between them"
         yield Diagnostic(NAME, message, job.span("launch", "job_name"), help=help)
     for key in ("infra", "accelerators", "image"):
         value = getattr(launch, key)
         if value is not None and not _WORD.fullmatch(value):
-            message = f"`{key}` is empty, or holds what no name has: `{value}`"
+            message = f"`{key}` is empty, or has characters that a name cannot have: `{value}`"
             yield Diagnostic(NAME, message, job.span("launch", key))
     if launch.accelerators is not None and ":" in launch.accelerators:
-        message = f"`accelerators` counts GPUs, which `gpus_per_node` does: `{launch.accelerators}`"
+        message = f"`accelerators` states a count of GPUs, as `gpus_per_node` does: `{launch.accelerators}`"
         help = f"`{launch.accelerators.partition(':')[0]}`"
         yield Diagnostic(NAME, message, job.span("launch", "accelerators"), help=help)
 
@@ -71,13 +71,13 @@ def _volume_problems(job: Job) -> Iterator[Diagnostic]:
         source, path = volume(text)
         if not _WORD.fullmatch(source) or not _is_path(path):
             help = "`NAME:/path` of a volume, or `s3://BUCKET:/path`"
-            yield Diagnostic(VOLUME, f"`{text}` mounts nothing", span, help=help)
+            yield Diagnostic(VOLUME, f"`{text}` is not a volume and its path", span, help=help)
         elif path.rstrip("/") in paths:
             yield Diagnostic(VOLUME, f"two volumes at `{path}`", span, help="a path for each")
         paths.append(path.rstrip("/"))
     runs = settings(job).runs
     if runs is not None and not _is_path(runs):
-        message = f"`runs` is no folder of a node: `{runs}`"
+        message = f"`runs` is not a plain absolute path: `{runs}`"
         yield Diagnostic(VOLUME, message, job.span("launch", "runs"), help="a path such as /runs")
 
 

@@ -207,10 +207,10 @@ def _text_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
         if not isinstance(value, str):
             continue
         if not sbatch.holds(value):
-            message = f"`{path[-1]}` is empty or holds a control character"
+            message = f"`{path[-1]}` is empty or has a control character"
             yield Diagnostic(UNREADABLE, message, job.span(*path))
         elif "$" in value and path[-1] not in ("container", "mounts"):
-            message = f"`{path[-1]}` holds a `$`, and sbatch expands no variables"
+            message = f"`{path[-1]}` has a `$`, and sbatch does not expand variables"
             yield Diagnostic(UNREADABLE, message, job.span(*path))
 
 
@@ -218,7 +218,7 @@ def _line_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
     """sbatch takes no script in which a line ends in CR LF."""
     if any("\r\n" in f"{line}\n" for line in launch.setup):
         message = "a line of `setup` ends in CR LF, and sbatch refuses such scripts"
-        yield Diagnostic(UNREADABLE, message, job.span("launch", "setup"), help="take the CR out")
+        yield Diagnostic(UNREADABLE, message, job.span("launch", "setup"), help="end lines in LF")
 
 
 def _file_safe(name: str) -> str:

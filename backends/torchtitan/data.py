@@ -68,7 +68,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
             if not is_path(text) and text not in NAMES:
                 yield Diagnostic(
                     UNKNOWN_DATA,
-                    f"torchtitan knows no data set `{text}`",
+                    f"torchtitan does not know the data set `{text}`",
                     job.span("target", "torchtitan", key),
                     help=did_you_mean(text, NAMES)
                     or f"{', '.join(NAMES)}, or a path, such as ./texts.jsonl",

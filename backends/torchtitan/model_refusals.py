@@ -23,7 +23,7 @@ def _norm(job: Job) -> str | None:
 def _position(job: Job) -> str | None:
     if job.model.position == "rope":
         return None
-    return f"torchtitan's models know rope alone, not `position = {job.model.position}`"
+    return f"torchtitan's models support only rope, not `position = {job.model.position}`"
 
 
 def _bias(job: Job) -> str | None:
@@ -71,7 +71,7 @@ def _tied(job: Job) -> str | None:
     if not job.model.tied or written.tied:
         return None
     first = since(lambda each: each.tied, "ties them")
-    return f"torchtitan {written.name} trains tied embeddings apart (`tied`); {first}"
+    return f"torchtitan {written.name} trains tied embeddings as two matrices (`tied`); {first}"
 
 
 #: What torchtitan's gpt_oss is in every size (0.2.2 models/gpt_oss/model/model.py:146, 249, moe.py:74).
@@ -95,7 +95,7 @@ def _gpt_oss(job: Job) -> str | None:
     wrong = [name for name, fits in GPT_OSS.items() if not fits(model)]
     shown = ", ".join(f"`{name} = {getattr(model, name)}`" for name in wrong).lower()
     return (
-        f"attention sinks are gpt_oss's alone in torchtitan, which has no {shown}"
+        f"torchtitan has attention sinks only in gpt_oss, which does not support {shown}"
         if wrong
         else None
     )
@@ -135,10 +135,10 @@ def _yarn(job: Job) -> str | None:
 def _latent_yarn(model: Model) -> str | None:
     """models/deepseek_v3/model/model.py:35, 236: scores are multiplied, rotated parts are not."""
     if not model.rope_truncate:
-        return "torchtitan's deepseek_v3 rounds YaRN's bounds: it has no `rope_truncate = false`"
+        return "torchtitan's deepseek_v3 rounds YaRN's bounds: `rope_truncate = false` is not supported"
     if model.rope_mscale != model.rope_mscale_all_dim:
         return (
-            "torchtitan's deepseek_v3 multiplies whole scores alone: `rope_mscale` "
+            "torchtitan's deepseek_v3 scales only whole scores: `rope_mscale` "
             f"{model.rope_mscale:g} is not `rope_mscale_all_dim` {model.rope_mscale_all_dim:g}"
         )
     return None
@@ -150,7 +150,7 @@ def _gpt_oss_yarn(model: Model) -> str | None:
         return "torchtitan's gpt_oss does not round YaRN's bounds (`rope_truncate = true`)"
     if model.rope_mscale != 1 or model.rope_mscale_all_dim != 0:
         return (
-            "torchtitan's gpt_oss has `rope_mscale` 1 and `rope_mscale_all_dim` 0 alone, "
+            "torchtitan's gpt_oss supports only `rope_mscale` 1 and `rope_mscale_all_dim` 0, "
             f"not {model.rope_mscale:g} and {model.rope_mscale_all_dim:g}"
         )
     low, high = (_bound(model, turns) for turns in (model.rope_beta_fast, model.rope_beta_slow))
@@ -226,7 +226,7 @@ MODEL_REFUSALS = (
     Refusal(
         "PAR456",
         "tied-apart",
-        "tied embeddings that the release would train apart",
+        "tied embeddings that the release would train as two matrices",
         _tied,
         ("model", "tied"),
         'an output matrix of its own; `version = "0.2.2"` of the target ties it',

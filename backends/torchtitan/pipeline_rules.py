@@ -111,7 +111,7 @@ PIPELINE = (
         ("pp", "vpp", "microbatches", "order"),
         suits_order,
         lambda job, pp, vpp, microbatches, order: (
-            f"order {PASSES[order]} wants {ORDER_WANTS[PASSES[order]]} "
+            f"order {PASSES[order]} needs {ORDER_WANTS[PASSES[order]]} "
             f"in a pipeline, not pp {pp} with vpp {vpp} and {microbatches} micro-batches"
         ),
         f"{PACKAGE} distributed/pipeline_parallel.py:98, :106; {TORCH} distributed/pipelining/schedules.py, "
@@ -128,8 +128,8 @@ PIPELINE = (
         ("recompute", "order"),
         lambda job, recompute, order: (recompute != 1) | whole_passes(order),
         lambda job, recompute, order: (
-            f"order {PASSES[order]} goes back twice through each block, and selective "
-            f"recomputation (recompute {recompute}) may once"
+            f"order {PASSES[order]} runs two backward passes through each block, and selective "
+            f"recomputation (recompute {recompute}) allows one"
         ),
         f"{TORCH} utils/checkpoint.py:1458, `Trying to backward an extra time`",
         stricter="the trainer is made, and its first backward pass fails",

@@ -178,7 +178,7 @@ PREDICATES = (
         "cuda_graph = true with a pipeline or experts over ep",
         ("pp", "ep"),
         lambda job, pp, ep: capturable(pp, ep) | (options_of(job).cuda_graph is not True),
-        lambda job, pp, ep: f"a CUDA graph holds no pipeline and no exchange of experts: pp {pp}, ep {ep}",
+        lambda job, pp, ep: f"a CUDA graph supports neither pipeline nor experts over ep: pp {pp}, ep {ep}",
         "torchtitan 0.3.0 trainer.py:179",
         cure="leave cuda_graph out: layouts that a graph cannot hold then run without",
     ),
@@ -208,7 +208,9 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         message += f" (`schedule = {options.schedule}`)"
         yield contradiction(job, TARGET, "schedule", message, 'version = "0.2.2", or leave it out')
     if halved and job.train.compile:
-        message = f"PyTorch divides no backward pass of compiled modules (`schedule = {options.schedule}`)"
+        message = (
+            f"PyTorch divides no backward pass when compiled (`schedule = {options.schedule}`)"
+        )
         yield contradiction(job, TARGET, "schedule", message, "compile = false, in `train`")
     if options.cuda_graph and not release(job).graphs:
         message = f"torchtitan {release(job).name} has no CUDA graphs (`cuda_graph = true`)"
@@ -229,10 +231,12 @@ def _attention(job: Job) -> Iterator[Diagnostic]:
         yield contradiction(job, TARGET, "attention_kernel", message, f"it has {listed(known)}")
         return
     if family(job) == "gpt_oss" and chosen != "flex":
-        message = f"torchtitan's gpt_oss has FlexAttention alone, not attention_kernel `{chosen}`"
+        message = (
+            f"torchtitan's gpt_oss supports only FlexAttention, not attention_kernel `{chosen}`"
+        )
         yield contradiction(job, TARGET, "attention_kernel", message, "leave it out")
     if job.model.mla and chosen == "fa2":
-        message = "FlashAttention-2 wants values as wide as keys, which latent attention has not"
+        message = "FlashAttention-2 needs values as wide as keys, unlike latent attention's"
         yield contradiction(job, TARGET, "attention_kernel", message, "leave it out")
     if chosen == "flex" and evaluates(options_of(job)) and not release(job).flex_evaluated:
         first = since(lambda each: each.flex_evaluated, "has them")
@@ -247,9 +251,9 @@ def _overlap(job: Job) -> Iterator[Diagnostic]:
     if not options_of(job).tp_overlap:
         return
     if not job.train.compile:
-        message = "`tp_overlap` is torch.compile's work, and the job is not compiled"
+        message = "`tp_overlap` needs torch.compile, and the job is not compiled"
         yield contradiction(job, TARGET, "tp_overlap", message, "compile = true, in `train`")
     if family(job) == "gpt_oss":
         # models/gpt_oss/infra/parallelize.py:100.
-        message = "torchtitan's gpt_oss leaves `tp_overlap` off"
+        message = "torchtitan's gpt_oss does not support `tp_overlap`"
         yield contradiction(job, TARGET, "tp_overlap", message, "leave it out")

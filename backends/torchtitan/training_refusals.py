@@ -63,7 +63,7 @@ REFUSALS = (
         TITLE,
         _decay,
         ("train", "decay_style"),
-        "another way down; linear and sqrt are there, too",
+        "another decay; torchtitan has linear and sqrt",
         line="decay_style = cosine",
     ),
     Refusal(

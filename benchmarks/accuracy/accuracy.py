@@ -235,7 +235,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"`{text}` is no number of rows, 0 or more")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of rows, 0 or more")
     return int(text)
 
 

@@ -97,7 +97,7 @@ def _count(name: str, text: str) -> int:
     if value > most:
         raise Unusable(f"impossible `{name}`")
     if value % 1:
-        raise Unusable(f"`{name}` is no whole number")
+        raise Unusable(f"`{name}` is not a whole number")
     return int(value)
 
 
@@ -105,7 +105,7 @@ def _number(name: str, text: str, least: float = 1e-12) -> float:
     if not text:
         raise Unusable(f"`{name}` not stated")
     if not NUMBER.fullmatch(text):
-        raise Unusable(f"`{name}` is no number")
+        raise Unusable(f"`{name}` is not a number")
     value = float(text)
     if not math.isfinite(value) or not least <= value <= LARGEST:
         raise Unusable(f"impossible `{name}`")

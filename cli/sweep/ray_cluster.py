@@ -115,7 +115,7 @@ def _connected(address: str) -> Any:
 
 def _knock(address: str) -> bool:
     """Whether the address is a host:port. Raises `OSError` or `ValueError` where no Ray is there, which Ray
-    would try for minutes, and `JobError` where it wants a token."""
+    would try for minutes, and `JobError` where it needs a token."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not (colon and port.isdecimal()):
         return False
@@ -147,7 +147,7 @@ def _greet(peer: socket.socket) -> None:
 #: Ray sends its token, of `RAY_AUTH_TOKEN` or `~/.ray/auth_token`, to an address that is given where this is
 #: `token`; without it, it tries for 20 s and says nothing of tokens (ray/_private/worker.py, 2.60).
 AUTHENTICATION = "RAY_AUTH_MODE"
-#: What a Ray that wants a token says to a call without one (ray 2.60, C++ `ServerCall`).
+#: What a Ray that needs a token says to a call without one (ray 2.60, C++ `ServerCall`).
 WITHOUT_TOKEN = b"InvalidAuthToken"
 
 
@@ -182,7 +182,7 @@ def _frame(kind: int, flags: int, payload: bytes) -> bytes:
 
 
 def _token_wanted(address: str) -> Diagnostic:
-    message = f"the Ray cluster `{address}` wants a token"
+    message = f"the Ray cluster `{address}` needs a token"
     help = (
         f"`export {AUTHENTICATION}=token`; the token is that of the cluster's `ray get-auth-token`, "
         "in ~/.ray/auth_token or `RAY_AUTH_TOKEN`"

@@ -218,7 +218,7 @@ def _continued(stop: Stop) -> Cure:
     end = re.compile(r"[ \t]*\\[ \t]*\n[ \t]*").match(stop.text, len(stop.text[: stop.at].rstrip()))
     if end is None:
         return None
-    return "a line goes on in parentheses alone", stop.fix(end.start(), end.end(), " ")
+    return "a line continues only in parentheses", stop.fix(end.start(), end.end(), " ")
 
 
 #: What looks at more characters first.

@@ -63,7 +63,7 @@ def load_baseline(path: Path) -> Counter[str]:
     try:
         return _fingerprints(text)
     except (ValueError, KeyError, TypeError):
-        message = f"`{path}` is no baseline of findings"
+        message = f"`{path}` is not a baseline of findings"
         raise JobError([Diagnostic(WRONG_KIND, message)]) from None
 
 

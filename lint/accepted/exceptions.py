@@ -83,11 +83,11 @@ def _excused(table: Any, span: Span) -> Excused:
         [str(table.get(word) or "").strip() for word in words] if isinstance(table, dict) else []
     )
     if not texts or not all(texts):
-        raise JobError([Diagnostic(WRONG_KIND, "an exception says rule, path and reason", span)])
+        raise JobError([Diagnostic(WRONG_KIND, "an exception needs rule, path and reason", span)])
     until = table.get("until")
     day = until.date() if isinstance(until, datetime) else until
     if table.keys() - {*words, "until"} or not isinstance(day, date | None):
-        message = "an exception has rule, path, reason and perhaps a date `until`, nothing else"
+        message = "an exception has only rule, path, reason and optionally a date `until`"
         raise JobError([Diagnostic(WRONG_KIND, message, span)])
     rule, path, reason = texts
     return Excused(rule, path, reason, day, span)

@@ -136,7 +136,7 @@ class LaunchedJob:
         return [each for each in self.may_run(path) if not each.signals]
 
     def may_run(self, path: str) -> list[TracedCommand]:
-        """Those commands, and what traps run, or the failure of another one."""
+        """`commands_of`, and commands that run in traps or where another one fails."""
         if path not in self._commands:
             trace = self.config.trace
             ran = [each for each in trace if path in each.scripts or path == each.place[0]]

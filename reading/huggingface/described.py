@@ -96,7 +96,7 @@ def _object(path: str, text: str) -> dict[str, Any]:
     try:
         found = json_value(text)
     except ValueError as error:
-        message = f"`{path}` is no JSON: {str(error).lower()}"
+        message = f"`{path}` is not valid JSON: {str(error).lower()}"
         raise JobError([Diagnostic(NO_CONFIG, message, help=_HELP)]) from None
     if not isinstance(found, dict) or not isinstance(found.get("model_type"), str):
         message = f"`{path}` does not say its `model_type`"
@@ -146,7 +146,7 @@ def _name_other_parts(whole: Config) -> None:
     for key in ("vision_config", "audio_config"):
         if key in whole.values:
             span = whole.span(key)
-            why = "the job trains the language model alone"
+            why = "the job trains only the language model"
             whole.unsaid.append(Unsaid(key, span.line if span else None, why))
             whole.read(key)
 

@@ -9,7 +9,7 @@ from ..facts import Unknown
 from ..yaml_tree import number_in
 from .manifest import Counted, Number, Pods
 
-_RANK = Unknown("it is another one in each pod", nonempty=True)
+_RANK = Unknown("it differs in each pod", nonempty=True)
 _ADDRESS = Unknown("the operator sets it", nonempty=True)
 
 

@@ -1,5 +1,5 @@
 """`parc sweep --ray` on a real Ray: one that loses a node mid-way gives the result that there is without Ray;
-one that wants a token is answered at once, and solves with it."""
+one that needs a token is answered at once, and solves with it."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ def test_profiled_steps(
     [
         (10, 12, None),
         (97, None, None),
-        (98, None, "ends with step 100, and the run of 100 steps has none after"),
+        (98, None, "ends with step 100, and the run of 100 steps has no later step"),
         (12, 10, "comes before"),
-        (None, 10, "no `profile_start`"),
+        (None, 10, "`profile_start` is not set"),
     ],
 )
 def test_problems(start: int | None, stop: int | None, complaint: str | None) -> None:

@@ -131,10 +131,10 @@ def test_the_report_has_its_form(public: dict[str, Any]) -> None:
     ("change", "reason"),
     [
         ({"gpus": "-128"}, "impossible `gpus`"),
-        ({"gpus": "many"}, "`gpus` is no number"),
-        ({"gpus": "12.5"}, "`gpus` is no whole number"),
-        ({"gpus": "1_28"}, "`gpus` is no number"),
-        ({"gpus": "１２"}, "`gpus` is no number"),
+        ({"gpus": "many"}, "`gpus` is not a number"),
+        ({"gpus": "12.5"}, "`gpus` is not a whole number"),
+        ({"gpus": "1_28"}, "`gpus` is not a number"),
+        ({"gpus": "１２"}, "`gpus` is not a number"),
         ({"gpus": "1e14"}, "impossible `gpus`"),
         ({"zero_stage": "4"}, "impossible `zero_stage`"),
         ({"oom": "7"}, "impossible `oom`"),
@@ -185,9 +185,9 @@ def test_the_report_has_its_form(public: dict[str, Any]) -> None:
             "attention_kernel `fa3` does not run on a100_80",
         ),
         ({"norm_kernel": "triton"}, "unknown norm_kernel `triton`"),
-        ({"tp_overlap": "yes"}, "`tp_overlap` is no number"),
+        ({"tp_overlap": "yes"}, "`tp_overlap` is not a number"),
         ({"dp_overlap": "2"}, "impossible `dp_overlap`"),
-        ({"cuda_graph": "0.5"}, "`cuda_graph` is no whole number"),
+        ({"cuda_graph": "0.5"}, "`cuda_graph` is not a whole number"),
         ({"grad_dtype": "fp8"}, "unknown grad_dtype `fp8`"),
         ({"fp8_recipe": "blockwise"}, "unknown fp8_recipe `blockwise`"),
         ({"fp8_recipe": "delayed"}, "fp8_recipe `delayed` contradicts precision `fp16`"),
@@ -270,7 +270,7 @@ def test_a_count_of_rows_that_is_none(count: str, capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit) as stopped:
         accuracy.main(["--worst", count])
     assert stopped.value.code == 2
-    assert "no number of rows" in capsys.readouterr().err
+    assert "not a number of rows" in capsys.readouterr().err
 
 
 def test_nothing_scored_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,7 +153,7 @@ def test_what_trains_otherwise_than_one_thinks_is_said_once(run: Parc, command: 
     Path("job.par").write_text(CAUTIOUS)
     ran = run(*command)
     assert ran.code == 0, ran.err
-    assert ran.err.count("warning[PAR375]: megatron: no `data` is named") == 1
+    assert ran.err.count("warning[PAR375]: megatron: no `data` is set") == 1
     assert ran.err.count("warning[PAR376]: nothing balances the 8 experts") == 1
     printed = json.loads(run(*command, "--json").out)
     priced = printed.get("estimates") or printed.get("plans") or printed["jobs"][0]["plans"]

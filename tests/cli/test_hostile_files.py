@@ -26,8 +26,8 @@ SETTINGS = {
     ".".join("a" * 30_000) + " = 1": "nested more than 32 levels",
     "x = " + "9" * 5_000: "more than 100 digits",
     'fail-on = "eror"': "did you mean `error`?",
-    "fail-on = 3": "`fail-on` is no text",
-    'site = "javascript:alert(1)"': "`site` is no address of pages",
+    "fail-on = 3": "`fail-on` is not a string",
+    'site = "javascript:alert(1)"': "`site` is not a URL",
     "x = '\udcff'": "is not UTF-8 text",
     "x = ": "invalid value",
 }

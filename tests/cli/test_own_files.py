@@ -46,7 +46,7 @@ def complaints(tmp_path: Path, extra: str) -> list[Diagnostic]:
             "PAR303",
             "needs --offload-modules core_attn",
         ),
-        ('offload_modules = "attention"', "PAR373", "has no value `attention`"),
+        ('offload_modules = "attention"', "PAR373", "does not take `attention`"),
         (
             '"cuda-graph-modules" = "moe"; "cuda-graph-impl" = "local"',
             "PAR303",
@@ -56,7 +56,7 @@ def complaints(tmp_path: Path, extra: str) -> list[Diagnostic]:
         ("overlap_param_gather_with_optimizer_step = true", "PAR303", "needs --num-virtual-stages"),
         ("moe_router_padding_for_quantization = true", "PAR303", "needs --fp8-format"),
         ("deterministic_mode = true", "PAR312", "exclude each other"),
-        ("log_memory_interval = 7", "PAR331", "no multiple of --log-interval"),
+        ("log_memory_interval = 7", "PAR331", "not a multiple of --log-interval"),
     ],
 )
 def test_options_that_are_wrong_together(tmp_path: Path, extra: str, code: str, said: str) -> None:

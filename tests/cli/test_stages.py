@@ -202,7 +202,7 @@ def test_files_of_each_stage_do_not_drift_from_the_job(
     )
     assert main(["lint", str(script), "--spec", str(job), "--format", "concise"]) == 1
     found = [line for line in capsys.readouterr().out.splitlines() if "PAR161" in line]
-    assert len(found) == 1 and "global_batch 128, and the job says 64" in found[0]
+    assert len(found) == 1 and "global_batch 128, and the job has 64" in found[0]
 
 
 def test_the_sums_say_of_which_peak_the_mfu_of_a_stage_is(tmp_path: Path) -> None:

@@ -100,7 +100,9 @@ def test_a_baseline_hides_what_was_there(capsys: Captured) -> None:
 def test_a_baseline_is_no_other_file(capsys: Captured) -> None:
     assert lint("bad.sh", "--write-baseline", "good.sh") == 2
     assert "was not written by parc" in capsys.readouterr().err
-    assert lint("bad.sh", "--baseline", "good.sh") == 2 and "no baseline" in capsys.readouterr().err
+    assert (
+        lint("bad.sh", "--baseline", "good.sh") == 2 and "not a baseline" in capsys.readouterr().err
+    )
     assert (
         lint("bad.sh", "--baseline", "none") == 2 and "--write-baseline" in capsys.readouterr().err
     )
@@ -117,7 +119,7 @@ def test_rules_of_a_later_set_do_not_speak(
     Path("parc.toml").write_text('rules = "2027-02"\n')
     assert WORLD in codes(capsys, "bad.sh")
     Path("parc.toml").write_text('rules = "newest"\n')
-    assert lint("bad.sh") == 2 and "no year and month" in capsys.readouterr().err
+    assert lint("bad.sh") == 2 and "not a year and month" in capsys.readouterr().err
 
 
 def test_statistics_count_by_rule(capsys: Captured) -> None:

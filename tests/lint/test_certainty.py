@@ -64,7 +64,7 @@ def test_records_alone_would_make_hints_of_them() -> None:
         (
             "",
             "--tensor-model-parallel-size 8 --our-own-option",
-            "`--our-own-option` is no option of",
+            "`--our-own-option` is not an option of",
         ),
         ("", "--tensor-model-parallel-size 8 --xielu", "a fork of Megatron-LM, swiss-ai"),
         (

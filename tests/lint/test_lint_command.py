@@ -153,7 +153,7 @@ def test_a_spec_says_where_files_drift(capsys: Captured) -> None:
     Path("drift.sh").write_text(text.replace("--num-layers 12", "--num-layers 10"))
     found = findings(capsys, "drift.sh", "--spec", str(example))
     (drift,) = (each for each in found if each["code"] == "PAR161")
-    assert drift["message"] == "layers 10, and the job says 12"
+    assert drift["message"] == "layers 10, and the job has 12"
     related = drift["related"]
     assert isinstance(related, list) and related[0]["path"].endswith(".par")
 

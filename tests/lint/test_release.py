@@ -119,7 +119,7 @@ def test_forks_are_checked(capsys: Captured) -> None:
     assert "unknown fork `swis-ai`; did you mean `swiss-ai`?" in capsys.readouterr().err
     Path("parc.toml").write_text('fork = "llmjp"\n')
     assert lint("run.sh") == 2
-    assert "parc knows no fork `llmjp`" in capsys.readouterr().err
+    assert "parc does not know the fork `llmjp`" in capsys.readouterr().err
 
 
 def test_the_summary_says_what_was_assumed_and_why(capsys: Captured) -> None:

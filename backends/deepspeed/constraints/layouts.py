@@ -107,7 +107,7 @@ AUTOTP = (
         ("tp", "offload", "hpz"),
         whole_tensors,
         lambda job, tp, offload, hpz: (
-            f"tp {tp} (AutoTP) with offload {OFFLOAD[offload]} and hpz {hpz}: parc writes neither with it"
+            f"tp {tp} (AutoTP) with offload {OFFLOAD[offload]} and hpz {hpz}: parc supports neither with it"
         ),
         "module_inject/layers.py replaces weights before ZeRO moves them; stricter than DeepSpeed, not tried",
         stricter="not tried together",
@@ -154,7 +154,7 @@ PREDICATES = (
     Predicate(
         "PAR405",
         "offload-stage",
-        "offload at a ZeRO stage that does not divide what it moves",
+        "offload at a ZeRO stage that does not shard what is offloaded",
         ("zero", "offload"),
         offload_stage,
         lambda job, zero, offload: (
@@ -167,7 +167,7 @@ PREDICATES = (
     Predicate(
         "PAR411",
         "zero-group",
-        "zero over some of the replicas alone",
+        "zero over only some of the replicas",
         ("zero", "dp_replicate", "dp_shard"),
         shard_group,
         lambda job, zero, dp_replicate, dp_shard: (
@@ -241,11 +241,11 @@ PREDICATES = (
     Predicate(
         "PAR437",
         "ramp",
-        "the first batch of a ramp is no whole number of micro-batches on each replica",
+        "the first batch of a ramp is not a whole number of micro-batches on each replica",
         ("micro_batch", "dp_replicate", "dp_shard"),
         ramp,
         lambda job, micro_batch, dp_replicate, dp_shard: (
-            f"ramp_from {job.train.ramp_from} is no multiple of micro_batch {micro_batch} * "
+            f"ramp_from {job.train.ramp_from} is not a multiple of micro_batch {micro_batch} * "
             f"dp_replicate {dp_replicate} * dp_shard {dp_shard}"
         ),
         "runtime/engine.py:1330, set_train_batch_size: Train batch size must be divisible by micro-batch",

@@ -87,7 +87,7 @@ def document(source: PlacedText) -> Table:
     found = reader.value(0) if reader.text[reader.position :][:1] == "{" else reader.table(0, False)
     reader.blank()
     if not isinstance(found, Table):
-        raise NotADocument("it is no object", source.place(0))
+        raise NotADocument("it is not an object", source.place(0))
     if reader.position < len(reader.text):
         raise reader.failed("the object ends before the text")
     return found

@@ -302,7 +302,7 @@ WORDS = tuple(
 CODES: Codes = {
     "PAR303": ("option-needs", "an option without another one that it needs"),
     "PAR312": ("options-exclude", "two options that exclude each other"),
-    "PAR331": ("interval-multiple", "an interval that is no multiple of another"),
+    "PAR331": ("interval-multiple", "an interval that is not a multiple of another"),
 }
 
 CONSTRAINTS: Constraints = {

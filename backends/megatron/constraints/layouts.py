@@ -49,7 +49,7 @@ def kv_heads_need(job: Job, tp: int) -> str:
         return f"kv_heads {groups} is neither a multiple nor a divisor of tp {tp}"
     return (
         f"heads {job.model.heads} and twice kv_heads {groups} make queries, keys and values "
-        f"{fused_width(job)} wide, no multiple of tp {tp}"
+        f"{fused_width(job)} wide, not a multiple of tp {tp}"
     )
 
 
@@ -163,11 +163,11 @@ HEADS = (
     Predicate(
         "PAR503",
         "fp8-shapes",
-        "tp leaves matrix sides that fp8 kernels do not take",
+        "tp leaves matrix sizes that fp8 kernels do not support",
         ("tp",),
         fp8_shapes,
         lambda job, tp: (
-            f"{job.train.precision} needs matrix sides in multiples of {SIDE_MULTIPLE[job.train.precision]}, "
+            f"{job.train.precision} needs matrix sizes in multiples of {SIDE_MULTIPLE[job.train.precision]}, "
             f"and tp {tp} leaves other shares of hidden {job.model.hidden} or ffn {job.model.ffn}"
         ),
         "TransformerEngine transformer_engine/pytorch/utils.py assert_dim_for_fp8_exec",
@@ -274,7 +274,7 @@ PIPELINE = (
         ramp_fed,
         lambda job, microbatches: (
             f"ramp_from {job.train.ramp_from} does not divide over micro-batches and replicas: the "
-            f"{microbatches} micro-batches of the full batch are no multiple of {len(job.train.ramp)}"
+            f"{microbatches} micro-batches of the full batch are not a multiple of {len(job.train.ramp)}"
         ),
         "megatron-core 0.19.2 megatron/core/num_microbatches_calculator.py update, consistency_check",
     ),
@@ -340,7 +340,7 @@ SHARDING = (
         ("zero", "tp", "cp"),
         fsdp_alone,
         lambda job, zero, tp, cp: (
-            f"zero {zero} is Megatron-FSDP, which before Blackwell wants other CUDA_DEVICE_MAX_CONNECTIONS "
+            f"zero {zero} is Megatron-FSDP, which before Blackwell needs other CUDA_DEVICE_MAX_CONNECTIONS "
             f"than tp {tp} or cp {cp}: Megatron-LM warns, parc does not combine them"
         ),
         f"{ARGUMENTS}:1459",

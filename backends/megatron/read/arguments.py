@@ -230,7 +230,7 @@ def _by_layers(given: CommandOptions, pp: int) -> int | Unknown:
     if not isinstance(layers, int) or not isinstance(per_stage, int) or per_stage * pp < 1:
         return Unknown("the layers of a virtual stage are not decided")
     if layers % (pp * per_stage):
-        return Unknown(f"{layers} layers are no multiple of pp {pp} * {per_stage} layers")
+        return Unknown(f"{layers} layers are not a multiple of pp {pp} * {per_stage} layers")
     return layers // (pp * per_stage)
 
 
@@ -239,7 +239,7 @@ def _by_layout(given: CommandOptions, pp: int) -> int | Unknown:
     if not isinstance(text, str):
         return text or Unknown("the layout string is missing")
     if any(len(number) > 4 for number in re.findall(r"\d+", text)) or len(text) > 10_000 or pp < 1:
-        return Unknown(f"`{text[:40]}` is no layout of stages")
+        return Unknown(f"`{text[:40]}` is not a layout of stages")
     return stage_count(text) // pp
 
 
@@ -255,7 +255,7 @@ def replicas(values: Mapping[str, Answer]) -> Answer:
         if isinstance(value, Unknown):
             return value
         if not isinstance(value, int):
-            return Unknown(f"{name} is no number")
+            return Unknown(f"{name} is not a number")
         gpus, product = (value, product) if name == "gpus" else (gpus, product * value)
     if product < 1 or gpus % product:
         return "invalid"

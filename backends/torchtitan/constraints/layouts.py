@@ -105,7 +105,7 @@ HEADS = (
         lambda job, tp, cp: job.train.seq_len % release(job).sequence(tp, cp) == 0,
         lambda job, tp, cp: (
             f"seq_len {job.train.seq_len} is not a multiple of {release(job).sequence(tp, cp)}, "
-            f"which tp {tp} and cp {cp} ask for"
+            f"which tp {tp} and cp {cp} need"
         ),
         f"{PACKAGE} models/llama3/infra/parallelize.py:70, distributed/parallel_dims.py:372; "
         "0.3.0 trainer.py:312, components/loss.py:671 (in the first step)",
@@ -137,8 +137,8 @@ EXPERTS = (
         | (tp > 1)
         | (family(job) not in release(job).experts_need_tp),
         lambda job, tp, ep: (
-            f"ep {ep} without tp: {family(job)} of torchtitan {release(job).name} asks for the mesh of tp, "
-            "which there is above 1 alone"
+            f"ep {ep} without tp: {family(job)} of torchtitan {release(job).name} needs the mesh of tp, "
+            "which exists only with tp above 1"
         ),
         "torchtitan 0.2.1 models/qwen3/infra/parallelize.py:105",
         cure='version = "0.2.2" in the target, or tp of at least 2',

@@ -174,7 +174,7 @@ class Reader:
             return "fp8"
         dtype = self.settings.text("training.mixed_precision_param")
         return {"bfloat16": "bf16", "float32": "fp32"}.get(
-            str(dtype), Unknown(f"`{dtype}` is no type of torchtitan's")
+            str(dtype), Unknown(f"`{dtype}` is not a type of torchtitan")
         )
 
 

@@ -30,7 +30,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         settings = settings_of(path, text)
     except ValueError as error:
-        unread = (Unread.because(error, path, what="it is no TOML: "),)
+        unread = (Unread.because(error, path, what="it is not valid TOML: "),)
         yield LaunchConfig(_TOML, (), unread, texts={path: text})
         return
     if not {"model", "training", "parallelism"} & {
@@ -39,7 +39,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
         yield LaunchConfig(
             Kind(carrier="toml"),
             (),
-            (Unread("it is no job of torchtitan", path, 1),),
+            (Unread("it is not a torchtitan job", path, 1),),
             texts={path: text},
         )
         return
@@ -53,7 +53,7 @@ def alone_in_python(path: str, text: str, texts: Mapping[str, str]) -> Iterator[
     try:
         found = python_config.configs(path, text)
     except (SyntaxError, ValueError) as error:
-        unread = (Unread.because(error, path, what="it is no Python: "),)
+        unread = (Unread.because(error, path, what="it is not valid Python: "),)
         yield LaunchConfig(_PYTHON, (), unread, texts={path: text})
         return
     models = _models({path: text})
@@ -206,7 +206,7 @@ def _settings(
         text = there.text if there.text is not None else there.source.text
         return settings_of(there.path, text), {there.path: text} if there.text is not None else {}
     except ValueError as error:
-        return Unread.because(error, there.path, what="it is no TOML: ")
+        return Unread.because(error, there.path, what="it is not valid TOML: ")
 
 
 def _module(
@@ -230,7 +230,7 @@ def _module(
             try:
                 found = python_config.configs(there.path, there.text)
             except (SyntaxError, ValueError) as error:
-                return Unread.because(error, there.path, what="it is no Python: ")
+                return Unread.because(error, there.path, what="it is not valid Python: ")
             if function in found:
                 return found[function], {there.path: there.text}
     return missing(f"config `{function}` of `{module}`", command)

@@ -124,7 +124,7 @@ def _number(name: str, text: str) -> float | None:
     if not text:
         return None
     if not NUMBER.fullmatch(text):
-        raise Unusable(f"`{name}` is no number")
+        raise Unusable(f"`{name}` is not a number")
     value, least = float(text), 0.0 if name in MAY_BE_ZERO else 1e-12
     if not math.isfinite(value) or not least <= value <= MOST.get(name, LARGEST):
         raise Unusable(f"impossible `{name}`")
@@ -134,7 +134,7 @@ def _number(name: str, text: str) -> float | None:
 def _count(name: str, text: str) -> int | None:
     value = _number(name, text)
     if value is not None and value % 1:
-        raise Unusable(f"`{name}` is no whole number")
+        raise Unusable(f"`{name}` is not a whole number")
     return None if value is None else int(value)
 
 

@@ -31,7 +31,7 @@ from ...facts.trainer import trainer_argument
 from ...finding import Complaint, Related
 
 CODE = "PAR209"
-TITLE = "a step holds no whole groups of completions"
+TITLE = "a step does not hold whole groups of completions"
 SEVERITY = "error"
 SOURCE = (
     "trl 0.23 trainer/grpo_config.py, __post_init__; huggingface/open-r1#217, huggingface/trl#3061"
@@ -63,7 +63,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     completions = _completions(launch, one_step=_before(release, (0, 18)))
     if not group or completions is None or completions[0] % group == 0:
         return
-    message = f"{completions[1]} = {completions[0]} completions are no multiple of num_generations {group}"
+    message = f"{completions[1]} = {completions[0]} completions are not a multiple of num_generations {group}"
     related = (Related("completions of a rank", each),) if given is not None else ()
     yield Complaint(message, given or each, related, severity=severity)
 

@@ -47,7 +47,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         message = (
             f"ramp-up {' and '.join(odd)}: not a multiple of micro-batch {micro} * dp {dp} = {step}"
         )
-        yield Complaint(message, at, related, "legal only when resumed past the ramp")
+        yield Complaint(message, at, related, "allowed only when resumed after the ramp")
         return
     batch = launch.number("global_batch")
     if start and increment and batch and (batch - start) % increment:

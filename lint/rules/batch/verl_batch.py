@@ -119,6 +119,6 @@ def _share(launch: LaunchedJob, update: int, micro: int) -> Iterator[Complaint]:
     share = update // dp if dp else None
     if share is None or (share and share % micro == 0):
         return
-    message = f"an update has {update} samples, {share} a rank of {dp}: no multiple of micro-batch {micro}"
+    message = f"an update has {update} samples, {share} a rank of {dp}: not a multiple of micro-batch {micro}"
     related = (Related(f"micro-batch {micro}", launch.facts["micro_batch"]),)
     yield Complaint(message, launch.facts["global_batch"], related, "a smaller micro-batch")

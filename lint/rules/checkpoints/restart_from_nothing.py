@@ -35,7 +35,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR671"
-TITLE = "a job that is started again and begins at step 0"
+TITLE = "a restarted job that begins at step 0"
 SEVERITY = "warning"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/training/training.py:2859; torchtitan 0.2.2 "
@@ -53,7 +53,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if kept.saves is False:
         message = f"{again.words}, and no checkpoint is written"
     elif kept.saves and kept.resumes is False:
-        message = f"{again.words}, and a start does not go on from the checkpoints of the last one"
+        message = f"{again.words}, and a start does not resume from the last one's checkpoints"
     else:
         return
     related = (Related("what decides it", kept.at),) if kept.at is not None else ()

@@ -68,7 +68,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if found and not any(_other(each, first) for each in between):
         name, here, there = found
         scripts = f"{next(iter(first.texts))} and {launch.path}"
-        message = f"{scripts} both go on from {kept.path}, with {name} {there} and {here}"
+        message = f"{scripts} both resume from {kept.path}, with {name} {there} and {here}"
         severity: Severity | None = None if name in _SIZES else "info"
         place = LaunchedJob(first).span(theirs.folder)
         related = (Related("the other one's folder", place),) if place else ()

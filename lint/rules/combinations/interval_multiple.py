@@ -25,7 +25,7 @@ from ...finding import Complaint, Related
 from ...rows import complaints
 
 CODE = "PAR331"
-TITLE = "an interval that is no multiple of another"
+TITLE = "an interval that is not a multiple of another"
 SEVERITY = "error"
 STOPS = "own"
 SOURCE = (
@@ -76,7 +76,7 @@ def _best_steps(launch: LaunchedJob) -> Iterator[Complaint]:
     if evaluating is None or not evaluate or (saving is not None and not save):
         return
     if (save or _STEPS) % evaluate:
-        message = f"--save_steps {save or _STEPS} is no multiple of --eval_steps {evaluate}"
+        message = f"--save_steps {save or _STEPS} is not a multiple of --eval_steps {evaluate}"
         related = (Related(f"--eval_steps {evaluate}", evaluating),)
         yield Complaint(
             message, saving or evaluating, related, "the Trainer saves where it evaluates"

@@ -20,7 +20,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR901"
-TITLE = "a value cannot be told from the text"
+TITLE = "a value cannot be determined from the text"
 SEVERITY = "error"
 SOURCE = "parc: docs/lint.md, Coverage"
 OPTIONS = ("--require-complete",)

@@ -23,7 +23,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR902"
-TITLE = "a comment ignores what does not occur"
+TITLE = "an ignore comment that hides nothing"
 SEVERITY = "warning"
 SOURCE = "parc: docs/lint.md, Suppressing"
 

@@ -65,4 +65,4 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         names = ", ".join(f"`{each.name.rpartition('.')[2]}`" for each in given)
         related = (Related("the DeepSpeed config", named),)
         message = f"{names} beside `deepspeed_config_file`: accelerate stops"
-        yield Complaint(message, given[0], related, "say it in the DeepSpeed config alone")
+        yield Complaint(message, given[0], related, "set it in the DeepSpeed config only")

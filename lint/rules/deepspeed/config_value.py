@@ -134,10 +134,10 @@ def _wrong(name: str, value: Value) -> tuple[str, str | None] | None:
         whole = isinstance(value, int) and not isinstance(value, bool)
         number = value if whole and isinstance(value, int) else 0
         quoted = isinstance(value, str) and value.isdecimal()
-        return None if number > 0 or quoted else ("a whole number above 0 is wanted", None)
+        return None if number > 0 or quoted else ("expected a whole number above 0", None)
     if isinstance(wanted, tuple) and str(value).lower() not in wanted:
         help_text = did_you_mean(str(value).lower(), wanted)
-        return "no such type", help_text or f"{name} in {{{', '.join(wanted)}}}"
+        return "not a known type", help_text or f"{name} in {{{', '.join(wanted)}}}"
     return None
 
 
@@ -147,23 +147,23 @@ def _no_choice(key: ReleasedOption, value: Value) -> tuple[str, str | None] | No
         return None
     if isinstance(value, bool) and key.kind == "int":
         return None
-    return f"no such {name}", f"{name} in {{{', '.join(key.choices)}}}"
+    return f"not a known {name}", f"{name} in {{{', '.join(key.choices)}}}"
 
 
 def _of_kind(kind: str, value: Value) -> tuple[str, str | None] | None:
     if kind == "section":
-        return "a section of keys in braces is wanted", None
+        return "expected a section of keys in braces", None
     text = isinstance(value, str) and not _NUMBER.fullmatch(value)
     if kind in ("int", "float") and text:
-        return f"{'a whole number' if kind == 'int' else 'a number'} is wanted", None
+        return f"expected {'a whole number' if kind == 'int' else 'a number'}", None
     if kind == "int" and isinstance(value, float) and not value.is_integer():
-        return "a whole number is wanted", None
+        return "expected a whole number", None
     if (
         kind == "bool"
         and isinstance(value, str)
         and value.lower() not in ("true", "false", "0", "1")
     ):
-        return "true or false is wanted", None
+        return "expected true or false", None
     return None
 
 

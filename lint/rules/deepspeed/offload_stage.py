@@ -26,7 +26,7 @@ from ...finding import Complaint
 from ...rows import complaints
 
 CODE = "PAR405"
-TITLE = "offload at a ZeRO stage that does not divide what it moves"
+TITLE = "offload at a ZeRO stage that does not shard what is offloaded"
 SEVERITY: Severity = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/zero/config.py accepts it, runtime/engine.py ignores it"
 FILE = "ds_config.json"

@@ -47,5 +47,5 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         asked = " or ".join(str(each) for each in wanted)
         span = launch.job.span(block, name)
         related = (Related(f"{block}.{name} {asked}", span),) if span else ()
-        message = f"{name} {value}, and the job says {asked}"
+        message = f"{name} {value}, and the job has {asked}"
         yield Complaint(message, launch.facts[name], related, "change the file or the job")

@@ -22,7 +22,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR662"
-TITLE = "the deepspeed launcher is told its GPUs twice"
+TITLE = "GPUs of the deepspeed launcher are given twice"
 SEVERITY = "error"
 SOURCE = (
     "DeepSpeed 0.19.8 launcher/runner.py:448-464, multinode_runner.py:150; EleutherAI/gpt-neox#414, "

@@ -52,7 +52,7 @@ def _is_set(launch: LaunchedJob, name: str) -> bool:
 
 
 def _severity(launch: LaunchedJob, read: Expansion) -> Severity | None:
-    """What is only printed does no harm, and scontrol(1) takes SLURM_JOB_NODELIST where it is given no list;
+    """Level of an unset name: printing it does no harm, and scontrol(1) has SLURM_JOB_NODELIST by default;
     `set -u` ends the script all the same."""
     trace = launch.config.trace
     if any(each.place[:2] < read[2:4] and _nounset(each, read.path) for each in trace):

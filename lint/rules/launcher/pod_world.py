@@ -38,7 +38,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR471"
-TITLE = "the launcher's world is not that of the pods"
+TITLE = "the launcher's world size differs from that of the pods"
 SEVERITY = "error"
 SOURCE = (
     "PyTorch 2.13 torch/distributed/run.py, --nnodes; Kubernetes, Schedule GPUs: a container has the "

@@ -31,7 +31,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related
 
 CODE = "PAR604"
-TITLE = "several nodes that meet at no common host"
+TITLE = "several nodes without a common rendezvous host"
 SEVERITY = "error"
 SOURCE = (
     "mlc-ai/pith-train#47, #91; hiyouga/LlamaFactory#7326; pytorch/pytorch#76069; "
@@ -70,14 +70,16 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for setting in _settings(launch) if nodes and nodes > 1 else ():
         text = text_of(setting)
         if text and _LOCAL.match(text) and not _default(launch, text) and not _of_rank(launch):
-            message = f"{nodes} nodes meet at {text}, which is another host on each of them"
+            message = (
+                f"{nodes} nodes rendezvous at {text}, which is a different host on each of them"
+            )
             yield Complaint(message, setting, related, help_text)
     for path, number, line in launch.lines():
         if line.lstrip().startswith("#"):
             continue
         if match := _FALLBACK.search(line):
             place = Place(path, number, match.start() + 1, len(match[0]))
-            message = "where scontrol is missing, every node takes itself for the meeting point"
+            message = "where scontrol is missing, every node names itself as the rendezvous host"
             yield Complaint(message, place, related, help_text)
         elif match := _BAD_SOURCE.search(line):
             place = Place(path, number, match.start(1) + 1, len(match[1]))
@@ -89,7 +91,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         ):
             place = Place(path, number, match.start() + 1, len(match[0]))
             yield Complaint(
-                "every node names itself as the meeting point", place, related, help_text
+                "every node names itself as the rendezvous host", place, related, help_text
             )
 
 

@@ -35,7 +35,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import At, Complaint, Related
 
 CODE = "PAR667"
-TITLE = "every node has the same number"
+TITLE = "every node has the same rank"
 SEVERITY = "error"
 SINCE = "2026-12"
 SOURCE = "huggingface/accelerate#1327; torch/distributed/run.py: static rendezvous"
@@ -70,7 +70,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             place, rank = stated
             nodes = batch.get("nodes")
             related = (Related(f"{batch.nodes} nodes", nodes.place),) if nodes else ()
-            message = f"each of {batch.nodes} nodes calls itself number {rank}"
+            message = f"each of {batch.nodes} nodes has rank {rank}"
             yield Complaint(message, place, related, _cure(word))
 
 

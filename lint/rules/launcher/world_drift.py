@@ -75,8 +75,8 @@ def _shape(batch: Batch) -> Iterator[Complaint]:
             if asked is None or directive is None or asked == int(match[2]):
                 continue
             what = "nodes" if on_nodes else "GPUs per node"
-            related = (Related(f"the script wants {match[2]}", batch.place(number, match[1])),)
-            message = f"the job asks for {asked} {what}, and its script insists on {match[2]}"
+            related = (Related(f"the script needs {match[2]}", batch.place(number, match[1])),)
+            message = f"the job asks for {asked} {what}, and its script needs {match[2]}"
             yield Complaint(message, directive.place, related, severity="warning")
 
 
@@ -110,8 +110,10 @@ def _machines(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
         Related(f"--nodes {asked.number}", asked.place),
         Related(f"{joined.name} is given", joined),
     )
-    message = f"accelerate is told of {machines} machines, and the job has {asked.number} nodes"
-    help_text = "--num_machines $SLURM_NNODES --num_processes, of all nodes, on the command"
+    message = f"accelerate expects {machines} machines, and the job has {asked.number} nodes"
+    help_text = (
+        "pass --num_machines $SLURM_NNODES and --num_processes, of all nodes, on the command line"
+    )
     yield Complaint(message, counted, related, help_text)
 
 

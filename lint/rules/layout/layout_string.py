@@ -44,7 +44,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     stages = expanded(text.replace(",", "").replace(" ", ""))
     if stages is None:
-        yield Complaint(f"`{text}` is no layout of E, t, m, L and |", at)
+        yield Complaint(f"`{text}` is not a layout of E, t, m, L and |", at)
         return
     problem = _problem(stages, launch.number("layers"), launch.number("pp"))
     if problem:
@@ -59,13 +59,13 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _problem(stages: list[str], layers: int | None, pp: int | None) -> str | None:
     whole = "".join(stages)
     if not whole.startswith("E") or whole.count("E") != 1:
-        return "a layout starts with its one E, the embedding"
+        return "a layout must start with its one E, the embedding"
     if not whole.endswith("L") or whole.count("L") != 1:
-        return "a layout ends with its one L, the loss"
+        return "a layout must end with its one L, the loss"
     if layers and whole.count("t") != layers:
         return f"the layout places {whole.count('t')} layers, not {layers}"
     if "m" in whole and "t" in whole[whole.index("m") :]:
-        return "prediction layers m stand behind all layers t"
+        return "prediction layers m must come after all layers t"
     if pp and len(stages) % pp:
         return f"{len(stages)} stages of the layout are not a multiple of pp {pp}"
     return None

@@ -34,7 +34,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR367"
-TITLE = "torchtitan's stages are no multiple of pp"
+TITLE = "torchtitan's stages are not a multiple of pp"
 SEVERITY = "error"
 STOPS = "own"
 SOURCE = "torchtitan 0.2.2 distributed/pipeline_parallel.py:87, :98, :106"
@@ -64,10 +64,10 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         )
         yield Complaint(message, at, related, _sizes(layers + less, pp))
     elif schedule in SINGLE and stages != pp:
-        message = f"{schedule} wants one stage per rank, and {stages} stages over pp {pp} are {stages // pp}"
+        message = f"{schedule} needs one stage per rank, and {stages} stages over pp {pp} are {stages // pp}"
         yield Complaint(message, at, related, f"layers per stage {-(-(layers + less) // pp)}")
     elif schedule in V_SHAPED and stages > 2 * pp or schedule in MULTI and stages < 2 * pp:
-        message = f"{schedule} wants two stages per rank, and {stages} stages over pp {pp} are {stages // pp}"
+        message = f"{schedule} needs two stages per rank, and {stages} stages over pp {pp} are {stages // pp}"
         yield Complaint(message, at, related, f"layers per stage {-(-(layers + less) // (2 * pp))}")
 
 

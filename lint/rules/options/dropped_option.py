@@ -29,7 +29,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR480"
-TITLE = "an option that the program drops"
+TITLE = "an option that the program ignores"
 SEVERITY = "warning"
 SOURCE = "Python, argparse: parse_known_args, and allow_abbrev"
 SINCE = "2026-12"
@@ -50,8 +50,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     lost = [each for each in given if known is not None and not _taken(each.name, known)]
     if known is not None and lost:
         first, *others = lost
-        related = tuple(Related(f"{each.name} is dropped, too", each) for each in others)
-        message = f"{launch.config.program} knows no {first.name}, and drops it without a word"
+        related = tuple(Related(f"{each.name} is ignored, too", each) for each in others)
+        message = f"{launch.config.program} does not know {first.name} and ignores it silently"
         yield Complaint(message, first, related, did_you_mean(first.name, known) or "remove it")
 
 

@@ -111,10 +111,10 @@ def _wrong_value(launch: LaunchedJob, option: ReleasedOption, text: str) -> _Fau
     if legal and text not in legal:
         help_text = did_you_mean(text, legal) or f"{name} in {{{', '.join(legal)}}}"
         slip = any(distance(text, word) <= 2 for word in legal if len(word) > 3)
-        return _Fault(f"{name} has no value `{text}`", help_text, everywhere=slip)
+        return _Fault(f"{name} does not take `{text}`", help_text, everywhere=slip)
     if pattern is not None and not legal and not re.fullmatch(pattern, text):
         kind = "whole number" if option.kind == "int" else "number"
-        return _Fault(f"{name} wants a {kind}, not `{text}`")
+        return _Fault(f"{name} takes a {kind}, not `{text}`")
     return None
 
 

@@ -87,7 +87,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if legal and str(value).lower() not in [word.lower() for word in legal]:
             near = did_you_mean(str(value), legal)
             severity = launch.release("torchtitan").severity("warning" if near else "info")
-            message = f'{setting.name} "{value}": no such word'
+            message = f'{setting.name} does not take "{value}"'
             listed = f"one of {', '.join(legal)}"
             yield Complaint(message, setting, help=near or listed, severity=severity)
         elif NUMBERS.fullmatch(setting.name):
@@ -98,7 +98,7 @@ def _number(setting: Setting, value: Value) -> Iterator[Complaint]:
     least = SIGNED.get(setting.name, 1)
     if isinstance(value, bool) or not isinstance(value, int):
         shown = f'"{value}"' if isinstance(value, str) else value
-        yield Complaint(f"{setting.name} wants a whole number, not {shown}", setting)
+        yield Complaint(f"{setting.name} takes a whole number, not {shown}", setting)
     elif setting.name in _DEGREES:
         return
     elif value < least or (least == -1 and value == 0):

@@ -84,7 +84,7 @@ def _schedule(launch: LaunchedJob) -> Iterator[Complaint]:
     if optimizer is None or release not in _PAIRED or not compares_deepspeed(launch):
         return
     if not any(each.name.startswith("scheduler") for each in launch.all("json")):
-        message = f"Transformers {release} wants a `scheduler` beside DeepSpeed's `optimizer`"
+        message = f"Transformers {release} needs a `scheduler` beside DeepSpeed's `optimizer`"
         yield Complaint(message, optimizer, help="a `scheduler`, or no `optimizer`")
 
 

@@ -44,7 +44,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for setting in settings:
         text = text_of(setting)
         if text is not None and _is_word(text):
-            yield Complaint(f"{setting.name} wants a whole number from 1 on, not `{text}`", setting)
+            yield Complaint(
+                f"{setting.name} takes a whole number of at least 1, not `{text}`", setting
+            )
     half, brain = (launch.setting("yaml", name) for name in ("fp16", "bf16"))
     if half and brain and _on(half) and _on(brain):
         yield Complaint("fp16 and bf16 are both on", half, (Related("bf16", brain),), "keep one")

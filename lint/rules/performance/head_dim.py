@@ -19,7 +19,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR701"
-TITLE = "a head size that is no multiple of 8"
+TITLE = "a head size that is not a multiple of 8"
 SEVERITY = "info"
 SOURCE = "NVIDIA, Matrix Multiplication Background, Tensor Core requirements"
 TRAINING = True
@@ -34,5 +34,5 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.given(LATENT) or (hidden // heads) % 8 == 0:
         return
     related = (Related(f"heads {heads}", launch.facts["heads"]),)
-    message = f"head size {hidden} / {heads} = {hidden // heads} is no multiple of 8"
+    message = f"head size {hidden} / {heads} = {hidden // heads} is not a multiple of 8"
     yield Complaint(message, launch.facts["hidden"], related)

@@ -22,7 +22,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
 
 CODE = "PAR503"
-TITLE = "tp leaves matrix sides that fp8 kernels do not take"
+TITLE = "tp leaves matrix sizes that fp8 kernels do not support"
 SEVERITY = "error"
 SOURCE = "TransformerEngine transformer_engine/pytorch/utils.py, assert_dim_for_fp8_exec"
 FILE = "train.sh"

@@ -66,7 +66,7 @@ def _unknown_to_trainer(launch: LaunchedJob) -> Iterator[Complaint]:
     if at is None or text_of(at) != "True" or not compares_deepspeed(launch):
         return
     if not launch.given("--fp16", "--bf16", "--fp16-full-eval"):
-        message = "fp16 in the config, and the Trainer is not told --fp16: it stops at the mismatch"
+        message = "fp16 in the config and no --fp16 for the Trainer, which stops at the mismatch"
         yield Complaint(message, at, help='--fp16, or "enabled": "auto"', severity="warning")
 
 

@@ -42,7 +42,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if batch.directives and not batch.text.startswith("#!") and not _filled_in(batch.text):
             edit = Edit(batch.path, 0, 0, "#!/bin/bash\n")
             yield Complaint(
-                "sbatch wants #! in the first line",
+                "sbatch needs #! in the first line",
                 Place(batch.path, 1),
                 help="#!/bin/bash",
                 edits=(edit,),
@@ -65,7 +65,7 @@ def _carriage_returns(path: str, text: str) -> Iterator[Complaint]:
     yield Complaint(
         f"lines end in CR LF: {refused}",
         Place(path, text.count("\n", 0, start) + 1),
-        help="LF alone",
+        help="end lines in LF",
         edits=tuple(Edit(path, end, end + 2, "\n") for end in ends),
     )
 

@@ -48,7 +48,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         line = _YAML.match(unread.reason) if unread.path.endswith((".yaml", ".yml")) else None
         if (named or line) and not unread.over_limit and unread.path in launch.config.texts:
             place = Place(unread.path, int(line[1]) if line else unread.line, unread.column)
-            yield Complaint(f"this is no config: {unread.reason}", place)
+            yield Complaint(f"this config cannot be parsed: {unread.reason}", place)
     if deepspeed_of_trainer(launch) is not None or _of_accelerate(launch):
         yield from _strict(launch)
 

@@ -23,7 +23,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
 CODE = "PAR634"
-TITLE = "words in a directive that are no option"
+TITLE = "words in a directive that are not an option"
 SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
@@ -36,5 +36,5 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             if extra and extra[0] is not words[0]:
                 word = extra[0]
                 place = Place(word.path, word.line, word.column, len(word.lead))
-                message = f"`{word.lead}` is no option"
+                message = f"`{word.lead}` is not an option"
                 yield Complaint(message, place, help="put a # before the remark")

@@ -58,6 +58,6 @@ def _listed(export: Directive, command: TracedCommand) -> Iterator[Complaint]:
     names = {part.partition("=")[0] for part in (export.value or "").split(",")} - {""}
     by_path = any(word.lead.startswith(_FOUND) for word in command.words[:1])
     if names and by_path and not {"ALL", "NONE", "NIL", "PATH"} & names:
-        message = "the step has the variables of --export alone, and no PATH"
+        message = "the step has only the variables of --export, and no PATH"
         help_text = f"--export=ALL,{export.value}"
         yield Complaint(message, export.place, help=help_text)

@@ -49,6 +49,6 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             for _, word in started
         )
         if elastic and not re.search(_TOLD, batch.text):
-            message = f"torchrun dies of {value.partition('@')[0]}, and its workers with it"
+            message = f"{value.partition('@')[0]} ends torchrun and its workers"
             help_text = "--signals-to-handle and --shutdown-timeout, or --signal=B: with a trap"
             yield Complaint(message, given.place, help=help_text)

@@ -41,7 +41,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         ran = ran_by(launch, batch)
         if given is None or name is None or not ran or trapped(ran, name):
             continue
-        message = f"the batch shell has no trap for {name}, and dies of it"
+        message = f"the batch shell has no trap for {name}, which ends it"
         yield Complaint(
             message, given.place, help=f"trap ... {name}, and srun in the background with wait"
         )

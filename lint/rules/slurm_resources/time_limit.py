@@ -27,7 +27,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR656"
-TITLE = "a wall time that SLURM reads otherwise"
+TITLE = "a wall time that SLURM reads as another one"
 SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8: accepted as 24 minutes; sbatch(1), --time"
 FILE = "job.sbatch"
@@ -44,7 +44,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             continue
         if seconds_from(value) is None:
             help_text = "days-hours:minutes:seconds"
-            yield Complaint(f"`{value}` is no time", given.place, help=help_text)
+            yield Complaint(f"`{value}` is not a time", given.place, help=help_text)
         elif match := re.fullmatch(r"(\d{1,9}):00", value):
             message = f"--time={value} is {match[1]} minutes"
             severity: Severity = "warning" if _meant_hours(batch, given, int(match[1])) else "info"

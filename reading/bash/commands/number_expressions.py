@@ -47,8 +47,8 @@ def _value(node: ast.expr, whole: bool) -> float:
             return _OPERATIONS[type(kind)](one, two)
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments):
             return _FUNCTIONS.get(name, _no_function)(*(_value(item, whole) for item in arguments))
-    raise ValueError("it is no arithmetic")
+    raise ValueError("it is not arithmetic")
 
 
 def _no_function(*numbers: float) -> float:
-    raise ValueError("it is no function of numbers")
+    raise ValueError("it is not a function of numbers")

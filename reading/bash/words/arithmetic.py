@@ -208,7 +208,7 @@ class _Expression:
         if kind == "mark":
             return self.unknown.get(text, Unknown("it is not known"))
         if kind != "name":
-            raise _Failed(f"`{text}` is no number")
+            raise _Failed(f"`{text}` is not a number")
         return self.postfix(text)
 
     def postfix(self, name: str) -> Number:
@@ -231,7 +231,7 @@ def _literal(text: str) -> int:
     try:
         return number_of(text)
     except ValueError:
-        raise _Failed(f"`{text}` is no number") from None
+        raise _Failed(f"`{text}` is not a number") from None
 
 
 def _either(test: Unknown, one: Number, other: Number) -> Unknown:

@@ -25,16 +25,14 @@ def gemma3(config: Config) -> Settings:
             "rope_local_base_freq", "layers with a window have the positions of the others"
         )
     if config.has("rope_scaling"):
-        config.unsay(
-            "rope_scaling", "Gemma scales RoPE in full-attention layers alone, parc in all"
-        )
+        config.unsay("rope_scaling", "Gemma scales RoPE only in full-attention layers, parc in all")
     return found | windows(config, layers, alternating(layers, every))
 
 
 def _gemma(config: Config) -> Settings:
     """Gemma2DecoderLayer and Gemma2RMSNorm of transformers."""
     config.differs(
-        "the model normalises before and after attention and feed-forward, parc before them alone"
+        "the model normalises before and after attention and feed-forward, parc only before them"
     )
     config.differs("norms multiply by 1 + weight, and embeddings by the root of hidden")
     if config.number("query_pre_attn_scalar") != config.whole("head_dim"):

@@ -174,7 +174,7 @@ def test_contradictions_are_named(case: str) -> None:
 @pytest.mark.parametrize("key", ROWS.said)
 def test_extra_is_told_the_setting(key: str) -> None:
     (said,) = problems({"extra": {key: True}})
-    assert said.code == "PAR395" and said.help == f"say it with {ROWS.said[key]}"
+    assert said.code == "PAR395" and said.help == f"set it with {ROWS.said[key]}"
 
 
 def test_every_fact_is_said_or_fixed() -> None:

@@ -100,5 +100,6 @@ def test_a_yaml_alone_is_a_job_s_configuration() -> None:
     assert facts(found)["gpus_per_node"] == 8 and facts(found)["zero"] == 3
     (other,) = read_jobs({"values.yml": "replicas: 3\n"})
     assert (
-        str(other.kind) == "unread" and "no configuration that parc reads" in other.unread[0].reason
+        str(other.kind) == "unread"
+        and "not a configuration that parc reads" in other.unread[0].reason
     )

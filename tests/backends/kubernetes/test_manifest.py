@@ -341,16 +341,24 @@ REFUSED = [
     ({"namespace": "a b"}, "PAR626", "`namespace` is not a Kubernetes name: `a b`"),
     ({"image": ""}, "PAR626", "`image` is empty"),
     ({"rdma": "rdma ib"}, "PAR626", "`rdma` has no key of a label or resource: `rdma ib`"),
-    ({"node_selector": {"a": "b c"}}, "PAR626", "`a` cannot be `b c`: no label has this value"),
+    (
+        {"node_selector": {"a": "b c"}},
+        "PAR626",
+        "`a` cannot be `b c`: not a valid value of a label",
+    ),
     ({"secrets": ("A",)}, "PAR626", "an entry of `secrets` is not a Kubernetes name: `A`"),
-    ({"volumes": ("runs",)}, "PAR628", "`runs` mounts nothing"),
-    ({"volumes": ("runs:x",)}, "PAR628", "`runs:x` mounts nothing"),
+    ({"volumes": ("runs",)}, "PAR628", "`runs` is not a volume and its path"),
+    ({"volumes": ("runs:x",)}, "PAR628", "`runs:x` is not a volume and its path"),
     ({"volumes": ("a:/x", "b:/x")}, "PAR628", "two volumes at `/x`"),
-    ({"volumes": ("a:/parc",)}, "PAR628", "a volume at `/parc` hides what every pod has there"),
-    ({"volumes": ("a:/x",), "runs": "/y"}, "PAR628", "`runs` is on no volume: `/y`"),
+    (
+        {"volumes": ("a:/parc",)},
+        "PAR628",
+        "a volume at `/parc` hides a folder that every pod needs",
+    ),
+    ({"volumes": ("a:/x",), "runs": "/y"}, "PAR628", "`runs` is not on a volume: `/y`"),
     ({"queue": "a", "gang": "volcano"}, "PAR629", "`queue` and `gang` both start all pods at once"),
-    ({"topology": "a/b"}, "PAR629", "`topology` is Kueue's, and the job has no `queue`"),
-    ({"rdma_count": 4}, "PAR629", "`rdma_count` counts nothing: the job has no `rdma`"),
+    ({"topology": "a/b"}, "PAR629", "`topology` needs Kueue, and the job sets no `queue`"),
+    ({"rdma_count": 4}, "PAR629", "`rdma_count` has no effect without `rdma`"),
 ]
 
 

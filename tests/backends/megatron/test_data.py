@@ -18,19 +18,19 @@ MADE_UP = Data()
     [
         (Options(data=ONE), []),
         (Options(data=MADE_UP), []),
-        (Options(data=ONE, train_data=ONE), ["both name data"]),
-        (Options(data=ONE, valid_data=ONE), ["both name data", "without `train_data`"]),
+        (Options(data=ONE, train_data=ONE), ["both set data"]),
+        (Options(data=ONE, valid_data=ONE), ["both set data", "without `train_data`"]),
         (Options(valid_data=ONE), ["without `train_data`"]),
-        (Options(train_data=MADE_UP), ["not `train_data` alone"]),
+        (Options(train_data=MADE_UP), ["not only for `train_data`"]),
         (Options(data=ONE, extra={"data-args-path": "x"}), ["`--data-args-path` of `extra`"]),
         (Options(data=ONE, extra={"data-args-path": False}), []),
-        (Options(sft=True), ["no made-up conversations", "needs the tokenizer"]),
+        (Options(sft=True), ["makes up no conversations", "needs the tokenizer"]),
         (Options(sft=True, data=ONE, tokenizer="t"), []),
         (
             Options(sft=True, data=ONE, tokenizer="t", tokenizer_type="TikTokenizer"),
-            ["sft reads no TikTokenizer"],
+            ["sft does not support the tokenizer TikTokenizer"],
         ),
-        (Options(data=ONE, prompt_format="identity"), ["of sft alone"]),
+        (Options(data=ONE, prompt_format="identity"), ["has no effect without `sft`"]),
     ],
 )
 def test_settings_that_disagree(options: Options, complaints: list[str]) -> None:

@@ -158,7 +158,7 @@ def test_copied_kv_heads_leave_even_shares_of_one_product() -> None:
     job = job_of(with_model(DENSE, hidden=12288, heads=96, kv_heads=4))
     rule = PREDICATES["kv-heads-tp"]
     assert [bool(holds(rule, job, {"tp": tp})) for tp in (4, 8, 16, 32, 48)] == [True] * 4 + [False]
-    assert "13312 wide, no multiple of tp 48" in rule.message(job, tp=48)
+    assert "13312 wide, not a multiple of tp 48" in rule.message(job, tp=48)
 
 
 def test_interleaving_is_fed_by_the_smallest_batch() -> None:

@@ -196,8 +196,12 @@ FA2, FA3, GRAPH = {"attention_kernel": "fa2"}, {"attention_kernel": "fa3"}, {"cu
         (FA3, {"gpu": A100}, "no kernel, or no measured speed, on a100_80gb (sm80)"),
         (FA3, {"gpu": B200}, "(sm100)"),
         (FA2, {"attention": "unfused"}, "attention = unfused"),
-        (FA3, {"dropout": 0.1}, "no dropout, which is 0.1"),
-        (FA2, {"model": with_model(DENSE, attention_sinks=True)}, "no attention sinks"),
+        (FA3, {"dropout": 0.1}, "does not support dropout (0.1)"),
+        (
+            FA2,
+            {"model": with_model(DENSE, attention_sinks=True)},
+            "does not support attention sinks",
+        ),
         (FA2, {"model": with_model(DENSE, head_dim=264)}, "heads of 264 and 264"),
         (FA3, {"model": with_model(DEEPSEEK_V3, v_head_dim=64)}, "heads of 192 and 64"),
         (RECIPE, {}, "precision bf16"),
@@ -288,5 +292,5 @@ def test_recipes_are_written_and_read(recipe: Any) -> None:
 @pytest.mark.parametrize("option", ROWS.said)
 def test_extra_is_told_the_setting(option: str) -> None:
     (said,) = problems({"extra": {option.strip("-"): True}})
-    assert said.code == "PAR395" and said.help == f"say it with {ROWS.said[option]}"
+    assert said.code == "PAR395" and said.help == f"set it with {ROWS.said[option]}"
     assert not problems({"extra": {option.strip("-").replace("-", "_"): False}})

@@ -192,4 +192,4 @@ def test_of_very_many_recipes_the_first_are_read() -> None:
 
 def test_what_is_no_python_is_said() -> None:
     (config,) = read_jobs({"train.py": DIRECT + "def ("})
-    assert [each.reason for each in config.unread][0].startswith("it is no Python")
+    assert [each.reason for each in config.unread][0].startswith("it is not Python")

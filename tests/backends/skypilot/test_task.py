@@ -102,20 +102,24 @@ def test_gpus_have_the_names_of_skypilot() -> None:
     with pytest.raises(JobError) as caught:
         written(plan_of(gpu=own))
     (found,) = caught.value.diagnostics
-    assert (found.code, found.message) == ("PAR679", "SkyPilot's name of `ours` is not known")
+    assert (found.code, found.message) == ("PAR679", "parc does not know SkyPilot's name of `ours`")
 
 
 REFUSED = [
-    ({"job_name": "a b"}, "PAR680", "`job_name` is no name that SkyPilot takes: `a b`"),
+    ({"job_name": "a b"}, "PAR680", "`job_name` is not a name that SkyPilot accepts: `a b`"),
     ({"infra": ""}, "PAR680", "`infra` is empty"),
-    ({"image": "a b"}, "PAR680", "`image` is empty, or holds what no name has: `a b`"),
-    ({"accelerators": "H100:8"}, "PAR680", "`accelerators` counts GPUs"),
-    ({"volumes": ("runs",)}, "PAR681", "`runs` mounts nothing"),
-    ({"volumes": ("runs:data",)}, "PAR681", "`runs:data` mounts nothing"),
-    ({"volumes": ("s3://corpus",)}, "PAR681", "`s3://corpus` mounts nothing"),
+    (
+        {"image": "a b"},
+        "PAR680",
+        "`image` is empty, or has characters that a name cannot have: `a b`",
+    ),
+    ({"accelerators": "H100:8"}, "PAR680", "`accelerators` states a count of GPUs"),
+    ({"volumes": ("runs",)}, "PAR681", "`runs` is not a volume and its path"),
+    ({"volumes": ("runs:data",)}, "PAR681", "`runs:data` is not a volume and its path"),
+    ({"volumes": ("s3://corpus",)}, "PAR681", "`s3://corpus` is not a volume and its path"),
     ({"volumes": ("a:/x", "b:/x/")}, "PAR681", "two volumes at `/x/`"),
-    ({"volumes": ("a:/x/../y",)}, "PAR681", "`a:/x/../y` mounts nothing"),
-    ({"runs": "here"}, "PAR681", "`runs` is no folder of a node: `here`"),
+    ({"volumes": ("a:/x/../y",)}, "PAR681", "`a:/x/../y` is not a volume and its path"),
+    ({"runs": "here"}, "PAR681", "`runs` is not a plain absolute path: `here`"),
 ]
 
 

@@ -111,7 +111,7 @@ def test_a_node_of_its_own_is_taken_with_the_cores_that_the_site_gives() -> None
         (Launch(extra={"gres": "gpu:4"}), "PAR623", "`gres`"),
         (Launch(extra={"p": "x"}), "PAR624", "`p` is not the long name"),
         (Launch(extra={"container-image": "x"}), "PAR624", "belongs to srun"),
-        (Launch(partition="$P"), "PAR624", "expands no variables"),
+        (Launch(partition="$P"), "PAR624", "does not expand variables"),
         (Launch(account=""), "PAR624", "`account` is empty"),
         (Launch(extra={"comment": "a\nb"}), "PAR624", "control character"),
         (Launch(setup=("true", "module purge\r")), "PAR624", "CR LF"),

@@ -108,7 +108,7 @@ def test_unknown_names_are_refused_with_the_known_ones() -> None:
         Options(validation=Data(parts=(("pile", 1.0),))),
     ):
         ((code, message),) = messages(asked(options))
-        assert code == "PAR390" and message.startswith("torchtitan knows no data set")
+        assert code == "PAR390" and message.startswith("torchtitan does not know the data set")
     (found,) = TARGET.refuses(asked(Options(data=Data(parts=(("pile", 1.0),)))))
     assert found.help is not None and "c4_test" in found.help
 

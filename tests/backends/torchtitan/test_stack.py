@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "not compiled": ({"tp_overlap": True}, {}, "not compiled"),
     "bf16": ({"fp8_recipe": "rowwise"}, {}, "precision bf16"),
     "graphs": ({"cuda_graph": True}, {}, "0.2.2"),
-    "compiled halves": ({"schedule": "zbv"}, {"compile": True}, "compiled modules"),
+    "compiled halves": ({"schedule": "zbv"}, {"compile": True}, "when compiled"),
     "lost gradients": ({"schedule": "interleaved_zb", "version": "0.3"}, {}, "loses gradients"),
 }
 
@@ -234,7 +234,7 @@ def test_extra_is_told_the_setting(key: str) -> None:
         for version in ("0.2.2", "0.3")
         for each in problems({"version": version, "extra": {key: True}})
     ]
-    assert f"say it with {ROWS.said[key]}" in cures
+    assert f"set it with {ROWS.said[key]}" in cures
 
 
 @pytest.mark.parametrize(

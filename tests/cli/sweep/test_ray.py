@@ -80,7 +80,7 @@ def test_a_cluster_that_wants_a_token_is_answered_with_the_line_to_type(
         ran = run(*COMMAND, "--ray", f"127.0.0.1:{server.getsockname()[1]}")
         thread.join()
     assert heard[0].count(b"CheckAlive") == 1 and b"authorization" not in heard[0]
-    assert ran.code == 2 and "wants a token" in ran.err
+    assert ran.code == 2 and "needs a token" in ran.err
     assert "`export RAY_AUTH_MODE=token`" in ran.err
 
 

@@ -203,7 +203,7 @@ def test_dense_layers_between_others_are_counted_and_named() -> None:
     ("text", "code", "said", "column"),
     [
         ("[1]", "PAR164", "`config.json` does not say its `model_type`", None),
-        ("{", "PAR164", "`config.json` is no JSON", None),
+        ("{", "PAR164", "`config.json` is not valid JSON", None),
         ('{"model_type": 3}', "PAR164", "does not say its `model_type`", None),
         ('{"model_type": "lama"}', "PAR165", "parc does not know the blocks of `lama`", 2),
         ('{"model_type": "llama", "hidden_size": "8"}', "PAR166", '`hidden_size` is "8"', 25),
