@@ -128,6 +128,13 @@ CASES = {
         STEP + "srun bash -c 'export CUDA_VISIBLE_DEVICES=0; torchrun --nproc_per_node 4 train.py'\n",
         STEP + "export CUDA_VISIBLE_DEVICES=0\nsrun bash -c 'torchrun --nproc_per_node 4 train.py'\n",
     ),
+    "launches in the background, each on a GPU of its own": (
+        "PAR601",
+        STEP + "for g in 0 1 2 3; do\n"
+        "  CUDA_VISIBLE_DEVICES=$g torchrun --nproc_per_node 1 train.py\ndone\n",
+        STEP + "for g in 0 1 2 3; do\n"
+        "  CUDA_VISIBLE_DEVICES=$g torchrun --nproc_per_node 1 train.py &\ndone\nwait\n",
+    ),
     "devices that no step gets anew": (
         "PAR603",
         STEP + "export CUDA_VISIBLE_DEVICES=0\ntorchrun --nproc_per_node 4 train.py\n",

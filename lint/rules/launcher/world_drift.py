@@ -131,6 +131,18 @@ def _generates(launch: LaunchedJob) -> bool:
     return any(_VLLM.search(text) for text in launch.config.texts.values())
 
 
+def _beside_others(launch: LaunchedJob) -> bool:
+    """Whether the launch goes to the background with GPUs of its own: others run on the rest."""
+    if launch.setting("environment", "CUDA_VISIBLE_DEVICES") is None:
+        return False
+    return any(
+        each.background and launch.config.command == (word.path, word.line, word.column)
+        for each in launch.config.trace
+        for words in (each.words, *each.wrappers)
+        for word in words
+    )
+
+
 def _gpus(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
     asked, counted = batch.gpus_per_node, launch.setting("launcher", "--nproc-per-node")
     processes = number_of(counted)
@@ -138,7 +150,8 @@ def _gpus(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
         return
     gpus, directive = asked
     related = (Related(f"{gpus} GPUs per node", directive.place),)
-    if counted and processes and processes < gpus and not _generates(launch):
+    rest_is_used = _generates(launch) or _beside_others(launch)
+    if counted and processes and processes < gpus and not rest_is_used:
         message = f"{processes} processes on a node of {gpus} GPUs leave {gpus - processes} idle"
         yield Complaint(message, counted, related, severity="warning")
     for made in set_by(launch, batch):

@@ -16,6 +16,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
 import re
 from collections.abc import Iterator
 from itertools import takewhile
+from pathlib import PurePath
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, text_of
@@ -39,6 +40,8 @@ SLOW: dict[str, tuple[str, str, Severity]] = {
     "TORCH_DISTRIBUTED_DEBUG": ("DETAIL", "compares the ranks at every collective", "info"),
 }
 
+#: Folders of scripts that test: they may want to be slow and exact.
+_TESTS = frozenset({"test", "tests"})
 #: What a comment says of a variable that is meant to stay.
 _NEEDED = re.compile(
     r"^(?>[^#]*#).*\b(?:do not|don't|never|workaround|work around|needed|necessary|require[sd]?"
@@ -55,7 +58,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if name == "NCCL_IB_DISABLE" and launch.number("nodes") == 1:
             continue
         message = f"{name}={value} {effect}"
-        if _wanted(launch, at):
+        if _wanted(launch, at) or not _TESTS.isdisjoint(PurePath(at.path).parent.parts):
             severity = "info"
         yield Complaint(message, at, help="leave it out when the fault is found", severity=severity)
 
