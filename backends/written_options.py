@@ -61,6 +61,8 @@ class Written:
         yield from self.problems(own, file_keys({**beside, **extra}), keys)
 
     def _holds(self, row: Constraint) -> bool:
+        if not row.since and not row.until:
+            return True
         order = list(releases(self.target))
         first = order.index(row.since) if row.since in order else 0
         last = order.index(row.until) if row.until in order else len(order)

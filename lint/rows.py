@@ -1,6 +1,6 @@
 """Rows of a framework's constraints -> complaints about a launch that breaks them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from ..backends import BACKENDS
 from ..backends.constraints import Broken, Constraint, FileKeys, Given, Need, broken
@@ -8,7 +8,7 @@ from ..compiler.target import Effect
 from ..dsl.diagnostics import Severity
 from ..reading.facts import Setting, text_of
 from .facts.launched_job import LaunchedJob
-from .facts.release import Release
+from .facts.release import Release, dated
 from .finding import Complaint, Related
 
 #: Scopes of options that several programs read, each its own.
@@ -32,8 +32,9 @@ def complaints(
     options = _options(framework, launch)
     if options is None:
         return
-    rows, release = BACKENDS[framework].constraints.get(code, ()), launch.release(framework)
-    for fault in broken(rows, options, lambda row: _holds(row, release)):
+    rows = BACKENDS[framework].constraints.get(code, ())
+    release = None if dated(framework) is None else launch.release(framework)
+    for fault in broken(rows, options, lambda row: release is None or _holds(row, release)):
         if wanted(fault):
             related = tuple(Related(_note(fault, other), other) for other in fault.others)
             yield Complaint(
@@ -55,24 +56,37 @@ def _note(fault: Broken, other: Setting) -> str:
     return other.name if value is None else f"{other.name} {value}"
 
 
-def of_files(code: str, launch: LaunchedJob) -> Iterator[Complaint]:
-    """Complaints on rows of the frameworks that read files of settings."""
-    for name, backend in BACKENDS.items():
-        telling = backend.reader.dated
-        if telling is not None and telling.scope != "argument":
-            yield from complaints(name, code, launch)
+def of_frameworks(
+    code: str,
+    launch: LaunchedJob,
+    wanted: Callable[[Broken], bool] = lambda fault: True,
+    without: Collection[str] = (),
+) -> Iterator[Complaint]:
+    """Complaints on rows of the job's framework, and of those that read a file of the job beside it."""
+    for name in BACKENDS:
+        if name not in without and (name == launch.framework or not _shared(name)):
+            yield from complaints(name, code, launch, wanted)
 
 
 def _options(framework: str, launch: LaunchedJob) -> Given | None:
     """The options that a framework reads of a launch; None where it reads none."""
-    telling = BACKENDS[framework].reader.dated
-    scope = "argument" if telling is None else telling.scope
+    scope = _scope(framework)
     if scope == "argument":
         return launch.config
-    if scope in _SHARED and launch.framework != framework:
+    if _shared(framework) and launch.framework != framework:
         return None
     settings = launch.all(scope)
     return FileKeys({each.name: each for each in settings}) if settings else None
+
+
+def _scope(framework: str) -> str:
+    telling = dated(framework)
+    return "argument" if telling is None else telling.scope
+
+
+def _shared(framework: str) -> bool:
+    """Whether other programs have options of the same scope, each its own."""
+    return _scope(framework) in _SHARED
 
 
 def _holds(row: Constraint, release: Release) -> bool:

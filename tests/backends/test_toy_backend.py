@@ -76,6 +76,28 @@ def test_lint(script: Path, job: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "tp 5" in told and f"{script.name}:" in told
 
 
+def test_its_constraints(script: Path, job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows of its package alone: lint asks them of a script, `compile` of `extra`."""
+    text = script.read_text()
+    for options, expected in (
+        ("--toy-decay 1", ["PAR303"]),
+        ("--toy-decay 1 --toy-decay-steps 9", []),
+        ("--toy-decay 1 --toy-decay-steps 9 --toy-warmup 2", ["PAR312"]),
+    ):
+        script.write_text(text.replace("--toy-rate 0.2", f"--toy-rate 0.2 {options}"))
+        capsys.readouterr()
+        assert main(["lint", str(script), "--format", "json"]) == bool(expected)
+        found = json.loads(capsys.readouterr().out)["findings"]
+        assert [(each["code"], each["severity"]) for each in found] == [
+            (code, "error") for code in expected
+        ]
+    job.write_text(JOB.replace("rate = 0.2", "extra = { decay = 1 }"))
+    assert main(["compile", str(job), "-o", str(job.parent / "other")]) == 1
+    complaint = capsys.readouterr().err
+    assert "error[PAR303]" in complaint and "--toy-decay needs --toy-decay-steps" in complaint
+    assert "job.par:5:" in complaint
+
+
 def planned(job: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """The layout, and the model and training that it was found for."""
     capsys.readouterr()

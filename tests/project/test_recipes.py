@@ -82,7 +82,7 @@ def tree(tmp_path: Path) -> Tree:
 
 
 def test_every_recipe_is_followed_here() -> None:
-    assert set(RECIPES) == {"GPU", "model", "option", "rule", "variable", "backend"}
+    assert set(RECIPES) == {"GPU", "model", "option", "constraint", "rule", "variable", "backend"}
 
 
 def test_a_gpu(tree: Tree) -> None:
@@ -100,6 +100,11 @@ def test_an_option(tree: Tree) -> None:
     assert "--log-energy" in tree.run("parc import train.sh").stderr
     printed = tree.follow(RECIPES["option"])
     assert "model train" in printed and "--log-energy" not in printed
+
+
+def test_a_constraint(tree: Tree) -> None:
+    said = "error[PAR312]: torch_autocast.enabled true and fp16.enabled true exclude each other"
+    assert said in tree.follow(RECIPES["constraint"])
 
 
 def test_a_rule(tree: Tree) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from ....backends.constraints import Broken, Need
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
-from ...rows import complaints, of_files
+from ...rows import of_frameworks
 from ..options.option_value import lacks_values
 
 CODE = "PAR303"
@@ -37,11 +37,10 @@ _SIZE = "--num-experts"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    if launch.megatron and not lacks_values(launch):
-        yield from complaints(
-            "megatron", CODE, launch, lambda fault: launch.may_train or not _sized(fault)
-        )
-    yield from of_files(CODE, launch)
+    unread = () if launch.megatron and not lacks_values(launch) else ("megatron",)
+    yield from of_frameworks(
+        CODE, launch, lambda fault: launch.may_train or not _sized(fault), unread
+    )
 
 
 def _sized(fault: Broken) -> bool:

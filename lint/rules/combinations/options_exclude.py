@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
-from ...rows import complaints, of_files
+from ...rows import of_frameworks
 
 CODE = "PAR312"
 TITLE = "two options that exclude each other"
@@ -27,6 +27,4 @@ SOURCE = (
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    if launch.megatron:
-        yield from complaints("megatron", CODE, launch)
-    yield from of_files(CODE, launch)
+    yield from of_frameworks(CODE, launch, without=() if launch.megatron else ("megatron",))

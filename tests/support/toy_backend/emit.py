@@ -5,10 +5,12 @@ from __future__ import annotations
 from parc.backends.facts import plan_facts
 from parc.backends.languages import bash
 from parc.backends.render import provenance
+from parc.backends.written_options import Written, file_keys
 from parc.compiler.plan import Plan
 from parc.compiler.rules.validity import problems
 from parc.dsl.diagnostics import JobError
 from parc.reading.facts import Value
+from tests.support.toy_backend.constraints import CONSTRAINTS
 from tests.support.toy_backend.target import ENTRY, TARGET, Options
 
 #: Facts of a plan that every job of the toy states by an option of that name.
@@ -48,7 +50,13 @@ def emit(plan: Plan) -> dict[str, str]:
         "vocab": job.model.vocab,
         "steps": job.train.total_steps,
         "rate": options.rate,
+        **options.extra,
     }
+    written = {f"--toy-{key}": value for key, value in values.items()}
+    keys = {f"--toy-{key}": key for key in options.extra}
+    rows = Written(job, "toy", "the toy", release="")
+    if broken := list(rows.problems(CONSTRAINTS, file_keys(written), keys)):
+        raise JobError(broken)
     arguments = " \\\n".join(
         f"    --toy-{name.replace('_', '-')} {bash.word(value)}" for name, value in values.items()
     )

@@ -19,6 +19,7 @@ class Options(Frozen):
     """The settings of `target toy { ... }`."""
 
     rate: Annotated[float, Doc("step size of its gradient descent")] = 0.1
+    extra: Annotated[dict[str, int], Doc("other options, without --toy-")] = {}
 
 
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
