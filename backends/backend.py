@@ -73,6 +73,13 @@ class Backend:
         return rows
 
     @property
+    def pages(self) -> Mapping[str, str]:
+        """Code -> the page of a rule of lint that is nothing but its rows or predicates: what it checks, then
+        Why, Bad and Good."""
+        pages: Mapping[str, str] = import_module(f"{self.package}.constraints.pages").PAGES
+        return pages
+
+    @property
     def entry(self) -> str:
         """The emitted script that starts the job on one node: it reads NNODES, NODE_RANK, MASTER_ADDR and
         MASTER_PORT (defaults: one node, rank 0, this machine) and is made executable."""

@@ -27,8 +27,10 @@ def complaints(
     code: str,
     launch: LaunchedJob,
     wanted: Callable[[Broken], bool] = lambda fault: True,
+    level: Severity | None = None,
 ) -> Iterator[Complaint]:
-    """Complaints on a framework's rows of a code that a launch breaks, in a release that it may be for."""
+    """Complaints on a framework's rows of a code that a launch breaks, in a release that it may be for. They
+    have the level of what the framework does, or `level`."""
     options = _options(framework, launch)
     if options is None:
         return
@@ -42,7 +44,7 @@ def complaints(
                 fault.at,
                 related,
                 fault.help,
-                _SEVERITY[fault.row.effect],
+                level or _SEVERITY[fault.row.effect],
                 effect=fault.row.effect,
                 since=fault.row.since,
                 until=fault.row.until,

@@ -1,8 +1,10 @@
-"""A rule: a module of `rules/` with these names; its docstring is its page (What, Why, Bad, Good)."""
+"""A rule: a module of `rules/` with these names, whose docstring is its page (What, Why, Bad, Good), or rows
+of a framework (`rules/row_rules.py`)."""
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 
 from ..dsl.diagnostics import Severity
@@ -24,7 +26,7 @@ _FILE = re.compile(r"^--- (\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Rule:
-    """`file` is the name of the example's file, where the example does not name its files itself.
+    """`text` gives its page, `file` the name of the example's file, where the example does not name its own.
 
     `options` are those of `parc lint` without which the examples are not judged. `asked` rules run only when
     they are selected by name. `since` is the dated set of rules in which it first spoke, a year and a month.
@@ -40,8 +42,8 @@ class Rule:
     severity: Severity
     source: str
     check: Check
-    module: ModuleType
-    file: str
+    text: Callable[[], str]
+    file: str = "train.sh"
     options: tuple[str, ...] = ()
     asked: bool = False
     since: str = FIRST
@@ -54,7 +56,7 @@ class Rule:
     @property
     def page(self) -> dict[str, str]:
         """The texts under What, Why, Bad and Good."""
-        first, *rest = _HEADING.split(docstring(self.module))
+        first, *rest = _HEADING.split(self.text())
         texts = dict(zip(rest[::2], rest[1::2], strict=True))
         return {"What": first.strip()} | {name: text.strip("\n") for name, text in texts.items()}
 
@@ -83,7 +85,7 @@ def rule_of(module: ModuleType) -> Rule:
         severity=module.SEVERITY,
         source=module.SOURCE,
         check=module.check,
-        module=module,
+        text=partial(docstring, module),
         file=getattr(module, "FILE", "train.sh"),
         options=getattr(module, "OPTIONS", ()),
         asked=getattr(module, "ASKED", False),

@@ -1,6 +1,8 @@
 """The rules, by family and in the order of their codes; a rule that its family does not list does not run."""
 
-from ..rule import rule_of
+from types import ModuleType
+
+from ..rule import Rule, rule_of
 from . import (
     batch,
     checkpoints,
@@ -14,6 +16,7 @@ from . import (
     options,
     performance,
     precision,
+    row_rules,
     script,
     slurm_directives,
     slurm_lifetime,
@@ -41,10 +44,16 @@ FAMILIES = (
 
 RULES = tuple(
     sorted(
-        (rule_of(module) for family in FAMILIES for module in family.MODULES),
+        (*(rule_of(module) for family in FAMILIES for module in family.MODULES), *row_rules.RULES),
         key=lambda rule: rule.code,
     )
 )
-UNKNOWN_FACT = next(rule for rule in RULES if rule.module is coverage.unknown_fact)
-NOT_READ = next(rule for rule in RULES if rule.module is coverage.not_read)
-UNUSED_IGNORE = next(rule for rule in RULES if rule.module is coverage.unused_ignore)
+
+
+def _of(module: ModuleType) -> Rule:
+    return next(rule for rule in RULES if rule.code == module.CODE)
+
+
+UNKNOWN_FACT = _of(coverage.unknown_fact)
+NOT_READ = _of(coverage.not_read)
+UNUSED_IGNORE = _of(coverage.unused_ignore)

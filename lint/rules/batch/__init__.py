@@ -10,13 +10,11 @@ from . import (
     rampup,
     two_sources,
     verl_batch,
-    vpp_microbatches,
 )
 
 MODULES = (
     batch_dp,
     rampup,
-    vpp_microbatches,
     few_microbatches,
     batch_triple,
     batch_missing,

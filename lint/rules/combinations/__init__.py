@@ -5,13 +5,11 @@ from . import (
     connections_missing,
     ignored_option,
     interval_multiple,
-    learning_rates,
     moe_layer_freq,
     moe_needs_sp,
     option_needs,
     options_exclude,
     sp_tp1,
-    topk_experts,
 )
 
 MODULES = (
@@ -23,7 +21,5 @@ MODULES = (
     options_exclude,
     ignored_option,
     moe_layer_freq,
-    learning_rates,
     interval_multiple,
-    topk_experts,
 )

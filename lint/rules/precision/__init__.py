@@ -2,7 +2,6 @@
 
 from . import (
     flat_integers,
-    fp8_shapes,
     precision_mismatch,
     precision_needs_fsdp,
     single_precision,
@@ -13,7 +12,6 @@ MODULES = (
     precision_needs_fsdp,
     two_precisions,
     precision_mismatch,
-    fp8_shapes,
     flat_integers,
     single_precision,
 )
