@@ -36,8 +36,11 @@ def complaints(
         return
     rows = BACKENDS[framework].constraints.get(code, ())
     release = None if dated(framework) is None else launch.release(framework)
+    reported = set[tuple[str, Setting]]()
     for fault in broken(rows, options, lambda row: release is None or _holds(row, release)):
-        if wanted(fault):
+        # Where no release is known, rows of several releases may say it.
+        if wanted(fault) and (fault.message, fault.at) not in reported:
+            reported.add((fault.message, fault.at))
             related = tuple(Related(_note(fault, other), other) for other in fault.others)
             yield Complaint(
                 fault.message,

@@ -53,6 +53,8 @@ CONFIGS: list[tuple[dict[str, Any], str, str]] = [
     ({ZERO: {"stage": 2, "zero_quantized_weights": False}}, "", ""),
     ({"bf16": {"enabled": True}, **AUTOCAST}, "0.17", "error PAR418"),
     ({"bf16": {"enabled": True}, **AUTOCAST}, "0.19", "warning PAR418"),
+    ({"bf16": {"enabled": True}, **AUTOCAST}, "", "warning PAR418"),
+    ({"fp16": {"fp16_master_weights_and_grads": True}, ZERO: {"stage": 1}}, "", "info PAR303"),
     ({"bf16": {"enabled": True}, "fp16": {"enabled": True}}, "", "error PAR501"),
     ({"bf16": {"enabled": True}, "fp16": {"enabled": False}}, "", ""),
 ]
@@ -141,6 +143,15 @@ def test_keys_of_a_deepspeed_config() -> None:
         text = json.dumps({"train_micro_batch_size_per_gpu": 1, **config})
         versions = {"deepspeed": release} if release else {}
         assert said("ds_config.json", text, versions) == expected, config
+
+
+def test_a_demand_that_a_release_gave_up_is_not_certain() -> None:
+    config = {"fp16": {"fp16_master_weights_and_grads": True}, ZERO: {"stage": 1}}
+    (job,) = judge(read_jobs({"ds_config.json": json.dumps(config)}), LintOptions(select=ASKED))
+    (finding,) = job.findings
+    notes = [note.message for note in finding.diagnostic.notes]
+    missing = "the release is not known, and DeepSpeed does not check it from 0.18 on"
+    assert notes[-1] == f"not certain: {missing}"
 
 
 def test_settings_of_torchtitan() -> None:
