@@ -1,6 +1,8 @@
 """The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, PAR158, PAR159,
 PAR168 to PAR189, PAR191, and PAR710. A code is never reused."""
 
+from parc.dsl.codes import NO_FILES as NO_FILES
+
 NO_EXTRA = "PAR061"
 UNWRITABLE = "PAR090"
 FOREIGN = "PAR091"
@@ -10,7 +12,6 @@ NO_STD_ENTRY = "PAR094"
 NO_FRAMEWORK = "PAR087"
 NO_SMOKE = "PAR088"
 FOLDER_IN_USE = "PAR089"
-NO_FILES = "PAR095"
 EDITED = "PAR084"
 OUTPUT_IN_USE = "PAR085"
 FAULT = "PAR086"

@@ -1,9 +1,11 @@
-"""The codes of complaints about the language and the job: PAR0xx and PAR195, none ever reused."""
+"""The codes of complaints about the language, the job and files: PAR0xx and PAR195, none ever reused."""
 
 SYNTAX = "PAR001"
 UNREADABLE = "PAR002"
 NOT_UTF8 = "PAR003"
 TOO_LARGE = "PAR004"
+#: Listed with the codes of commands.
+NO_FILES = "PAR095"
 EMPTY = "PAR005"
 IMPORT_CYCLE = "PAR006"
 UNKNOWN_BLOCK = "PAR010"

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from ..dsl.codes import NOT_UTF8, TOO_LARGE, UNREADABLE
 from ..dsl.diagnostics import Diagnostic, JobError
@@ -13,10 +14,13 @@ from .discovery import Left, is_launch_file, within
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts by the name under which a user knows the file, and why others were not read."""
+    """Texts by the name under which a user knows the file, and why others were not read. `named` are those
+    of files and not of folders, `empty` the folders without a launch file."""
 
     texts: dict[str, str]
     unreadable: tuple[Diagnostic, ...] = ()
+    named: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
 
 
 def read_texts(
@@ -33,9 +37,16 @@ def read_texts(
     left, budget = left or Left(), budget or Budget()
     texts: dict[str, str] = {}
     complaints: list[Diagnostic] = []
+    named: list[str] = []
+    empty: list[str] = []
     for path in (os.path.normpath(os.fspath(given)) for given in paths):
         in_folder = os.path.isdir(path)
-        for name in within(path, left, budget) if in_folder else [path]:
+        names = within(path, left, budget) if in_folder else iter([path])
+        first = next(names, None)
+        if first is None:
+            empty.append(path)
+            continue
+        for name in chain([first], names):
             if (
                 skip_others
                 and os.path.isfile(name)
@@ -51,9 +62,11 @@ def read_texts(
                     complaints += error.diagnostics
                 continue
             if name not in texts and not budget.takes(name, text):
-                return Texts(texts, tuple(complaints))
+                return Texts(texts, tuple(complaints), tuple(named), tuple(empty))
             texts[name] = text
-    return Texts(texts, tuple(complaints))
+            if not in_folder:
+                named.append(name)
+    return Texts(texts, tuple(complaints), tuple(named), tuple(empty))
 
 
 def _text(path: str) -> str:

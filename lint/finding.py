@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from ..compiler.target import Effect
+from ..dsl.codes import NO_FILES
 from ..dsl.diagnostics import Diagnostic, Severity, Span
 from ..reading.facts import Fact, Setting
 
@@ -67,9 +68,10 @@ class Complaint:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A rule that could not judge, because these facts are unknown."""
+    """A rule that could not judge, because these facts are unknown, or for the reason `why`."""
 
-    facts: frozenset[str]
+    facts: frozenset[str] = frozenset()
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,3 +96,17 @@ class Finding:
     @property
     def severity(self) -> Severity:
         return self.diagnostic.severity
+
+
+@dataclass(frozen=True)
+class WithoutLaunch:
+    """A named file or folder that holds nothing to judge: `why` says what it is, `help` what reads it."""
+
+    path: str
+    why: str
+    help: str
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        message = f"nothing here that parc lint reads: {self.why}"
+        return Diagnostic(NO_FILES, message, help=self.help)

@@ -23,7 +23,7 @@ from .facts.launched_job import HasFolder, LaunchedJob, Others, no_folders
 from .facts.neighbours import Neighbours
 from .facts.release import dated
 from .facts.stated import meant_stage
-from .finding import Complaint, Finding, Place, Skipped
+from .finding import Complaint, Finding, Place, Skipped, WithoutLaunch
 from .one_cause import once
 from .record import capped
 from .rule import Rule
@@ -71,12 +71,16 @@ class LintOptions:
 class Judged:
     """One job and its findings. `skipped`: code of each rule that could not judge -> the unknown facts
     that it needs. `release`: which release of its framework it was judged for, and why; empty for none.
+    `unpriced`: what `--spec` or `--cluster` asks for and could not be judged -> why. `idle` stands for a
+    named file or folder that is no job.
     """
 
     config: LaunchConfig
     findings: tuple[Finding, ...]
     skipped: Mapping[str, frozenset[str]]
     release: str = ""
+    unpriced: Mapping[str, str] = field(default_factory=dict)
+    idle: WithoutLaunch | None = None
 
     @property
     def path(self) -> str:
@@ -129,13 +133,21 @@ def _judge(config: LaunchConfig, options: LintOptions, earlier: Others) -> Judge
     ignores = Ignores(config.texts)
     kept: list[Finding] = []
     skipped: dict[str, frozenset[str]] = {}
+    unpriced: dict[str, str] = {}
     for rule in RULES:
-        if not _wanted(rule, options) or (rule.training and not launch.may_train):
+        if not _wanted(rule, options):
+            continue
+        if rule.training and not launch.may_train:
+            if rule.priced and launch.is_priced:
+                unpriced[rule.priced] = f"`{config.program}` does not train"
             continue
         for number, outcome in enumerate(rule.check(launch)):
             if number == MOST_SAID:
                 kept.append(_finding(launch, NOT_READ, _too_often(launch, rule.code), options))
                 break
+            if isinstance(outcome, Skipped) and outcome.why:
+                unpriced[rule.priced] = outcome.why
+                continue
             if isinstance(outcome, Skipped):
                 skipped[rule.code] = skipped.get(rule.code, frozenset()) | outcome.facts
                 continue
@@ -152,7 +164,7 @@ def _judge(config: LaunchConfig, options: LintOptions, earlier: Others) -> Judge
             for each in unused[:MOST_SAID]
         ]
     findings = tuple(sorted(dict.fromkeys(kept), key=_order))
-    return Judged(config, findings, skipped, _release(launch, options, findings))
+    return Judged(config, findings, skipped, _release(launch, options, findings), unpriced)
 
 
 def _too_often(launch: LaunchedJob, code: str) -> Complaint:

@@ -18,7 +18,7 @@ from ..dsl.arrays import np
 from ..dsl.diagnostics import JobError
 from ..dsl.expression import VALUES
 from ..dsl.job import Job
-from .facts.described import described_job
+from .facts.described import NO_FRAMEWORK, described_job, undescribed
 from .facts.known import Known
 from .facts.launched_job import LaunchedJob
 
@@ -65,6 +65,16 @@ def best_plan(launch: LaunchedJob) -> Plan | None:
     return _PLANS[key]
 
 
+def unplanned(launch: LaunchedJob) -> str:
+    """Why `best_plan` gives nothing for a job."""
+    target = target_of(launch)
+    if target is None:
+        return unpriced(launch)
+    if all(spec.name != target.name for spec in (launch.job.targets if launch.job else ())):
+        return f"the job has no target `{target.name}`"
+    return f"the job has no layout on {target.name}"
+
+
 def layout_of(launch: LaunchedJob, job: Job) -> Layout:
     """The decision variables of a launch file; raises `Missing`."""
     known = Known(launch)
@@ -101,6 +111,26 @@ def price(launch: LaunchedJob) -> Priced | None:
     except Missing:
         return None
     return priced(Case(job, target), layout)
+
+
+def unpriced(launch: LaunchedJob) -> str:
+    """Why `price` gives nothing: the first thing that is missing."""
+    if target_of(launch) is None:
+        if launch.framework in BACKENDS:
+            return "a fork runs it, which has no price"
+        return f"no price of {launch.program.title}" if launch.program else NO_FRAMEWORK
+    job = job_of(launch)
+    if job is None:
+        unknown = undescribed(launch, launch.cluster) if launch.cluster else ""
+        return unknown or "the files describe no job that parc can price"
+    try:
+        layout_of(launch, job)
+    except Missing as missing:
+        gpus = job.cluster.gpus_per_node
+        if missing.name == "gpus_per_node" and launch.number("gpus_per_node") is not None:
+            return f"a node has {launch.number('gpus_per_node')} GPUs here and {gpus} in the job"
+        return f"{missing.name} is unknown"
+    return "the framework or the arithmetic does not allow the layout"
 
 
 def priced(case: Case, layout: Layout) -> Priced | None:

@@ -33,7 +33,8 @@ class Rule:
     `training` rules judge programs that train, and no evaluation or conversion. What `release_bound` rules
     say depends on the release of the framework, what those `of_job` say on the job that the user gives, what
     those `of_reading` say on parc alone: they speak unless they are ignored by name. `stops` is what ends
-    the run for the errors of a rule (`certainty`); empty where it may go on.
+    the run for the errors of a rule (`certainty`); empty where it may go on. `priced` is what such a rule
+    judges by a price, which `--spec` or `--cluster` asks for: where it cannot, the summary says so.
     """
 
     code: str
@@ -52,6 +53,7 @@ class Rule:
     of_job: bool = False
     of_reading: bool = False
     stops: str = ""
+    priced: str = ""
 
     @property
     def page(self) -> dict[str, str]:
@@ -95,4 +97,5 @@ def rule_of(module: ModuleType) -> Rule:
         of_job=getattr(module, "OF_JOB", False),
         of_reading=getattr(module, "OF_READING", False),
         stops=getattr(module, "STOPS", ""),
+        priced=getattr(module, "PRICED", ""),
     )

@@ -16,6 +16,7 @@ from ..reading.files import NamedFolders
 from .files import read_texts
 from .judging import Judged, LintOptions, judge
 from .rules.coverage.not_read import LEFT_OUT
+from .without_launch import marked, refuse_others
 
 
 def lint_paths(
@@ -24,13 +25,17 @@ def lint_paths(
     environment: Mapping[str, str],
     arguments: Sequence[str] = (),
 ) -> list[Judged]:
-    """The jobs at one path or at several. Raises `JobError` for paths that cannot be read."""
+    """The jobs at one path or at several. Raises `JobError` for paths that cannot be read, and where none of
+    them holds a launch."""
     budget = Budget()
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     texts = read_texts(given, budget=budget)
     if texts.unreadable:
         raise JobError(texts.unreadable)
-    return lint_texts(texts.texts, options, environment, arguments, budget)
+    named = {path: texts.texts[path] for path in texts.named}
+    refuse_others(named)
+    judged = lint_texts(texts.texts, options, environment, arguments, budget)
+    return marked(judged, named, texts.empty)
 
 
 def lint_texts(
@@ -52,7 +57,7 @@ def lint_texts(
         checkout=Checkout(folders.start, folders.roots or (folders.start,)),
     )
     judged = judge(read_configs(texts, environment, arguments, budget), given, budget)
-    return [*judged, *judge(_left_out(budget), given)]
+    return [*judged, *judge(_left_out(budget), replace(given, job=None, cluster=None))]
 
 
 def _left_out(budget: Budget) -> Iterator[LaunchConfig]:

@@ -119,6 +119,9 @@ def _predefined(place: Word) -> Iterator[tuple[str, Scalar]]:
         yield name, Scalar(name, text, False, place.path, place.line, place.column)
 
 
+_YAML = Kind("accelerate", carrier="yaml")
+
+
 def is_config(text: str) -> bool:
     """Whether a YAML found in a folder is accelerate's."""
     if not re.search(rf"^{_KIND}:", text, re.MULTILINE):
@@ -134,7 +137,9 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         configured = Accelerate(yaml_scalars(path, text), {path: text})
     except ValueError as error:
-        yield LaunchConfig(UNREAD, (), (Unread.because(error, path),), texts={path: text})
+        unread, own = Unread.because(error, path), is_config(text)
+        if own or unread.over_limit:
+            yield LaunchConfig(_YAML if own else UNREAD, (), (unread,), texts={path: text})
         return
     if _KIND not in configured.scalars:
         return
@@ -145,8 +150,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     facts = with_fsdp([*facts, *configured.degrees], configured.fsdp(None), counts)
     framework = "deepspeed" if configured.uses_deepspeed else None
     told = tuple(configured.told)
-    kind = Kind("accelerate", carrier="yaml")
-    yield LaunchConfig(kind, tuple(facts), (), told, framework, {path: text})
+    yield LaunchConfig(_YAML, tuple(facts), (), told, framework, {path: text})
 
 
 def shape(launch: Started, configured: Accelerate) -> Iterator[Fact]:

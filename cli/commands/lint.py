@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from codecs import BOM_UTF8
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from .rules import explained, no_rule
 if TYPE_CHECKING:
     from parc.dsl.hardware import Cluster
     from parc.dsl.job import Job
+    from parc.lint.files import Texts
     from parc.lint.judging import Judged, LintOptions
     from parc.lint.project_settings import ProjectSettings
 
@@ -52,58 +54,34 @@ def run(arguments: Namespace) -> int:
 def _judged(arguments: Namespace, config: ProjectSettings) -> list[Judged]:
     from parc.lint.accepted.said import said
     from parc.lint.run import lint_texts
+    from parc.lint.without_launch import marked, refuse_others
 
-    if not arguments.skip_others:
-        _refuse_others(arguments.paths)
     options, budget = _options(arguments, config), Budget()
-    texts = _texts(arguments, config, budget)
-    if not texts and not arguments.skip_others and not budget.left_out:
-        message = f"no launch file in {', '.join(f'`{path}`' for path in arguments.paths)}"
-        help_text = "name the files; folders are searched for what starts or configures training"
-        raise JobError([Diagnostic(codes.NO_FILES, message, help=help_text)])
+    read = _texts(arguments, config, budget)
+    named = {path: read.texts[path] for path in read.named}
+    refuse_others(named)
     environment = {**config.environment, **dict(arguments.env)}
-    judged = lint_texts(texts, options, environment, tuple(arguments.script), budget)
-    return said(judged, options)
+    judged = lint_texts(read.texts, options, environment, tuple(arguments.script), budget)
+    # Where others are left out, or the search ended early, a folder without a launch is no mistake.
+    empty = () if arguments.skip_others or budget.left_out else read.empty
+    return said(marked(judged, named, empty), options)
 
 
-def _describes_a_model(path: Path) -> bool:
-    if path.suffix != ".json":
-        return False
-    from parc.reading.huggingface.described import config_of
-
-    return config_of(path) is not None
-
-
-def _refuse_others(paths: Sequence[str]) -> None:
-    """Raises `JobError` for files that start no training, and are read by other commands."""
-    files = [Path(path) for path in paths if os.path.isfile(path)]
-    others = [(path, "a job", "check") for path in files if path.suffix == ".par"]
-    models = filter(_describes_a_model, files)
-    others += [(path, "the config of a model", "init --hf") for path in models]
-    refused = [
-        Diagnostic(
-            codes.NO_FILES, f"`{path}` is {what}, no launch file", help=f"`parc {command} {path}`"
-        )
-        for path, what, command in others
-    ]
-    if refused:
-        raise JobError(refused)
-
-
-def _texts(arguments: Namespace, config: ProjectSettings, budget: Budget) -> dict[str, str]:
-    """The texts to be judged, by name: files, those in folders, and standard input, where it is - ."""
+def _texts(arguments: Namespace, config: ProjectSettings, budget: Budget) -> Texts:
+    """The texts to be judged, those in folders and standard input, where it is -, too."""
     from parc.lint.discovery import Left
     from parc.lint.files import read_texts
 
     given = Left(patterns=tuple(arguments.exclude))
     left = Left(config.folder, config.exclude) if not arguments.exclude else given
     paths = [path for path in arguments.paths if path != STANDARD_INPUT]
-    found = read_texts(paths, arguments.skip_others, left, budget)
-    if found.unreadable:
-        raise JobError(found.unreadable)
-    if paths != arguments.paths:
-        found.texts[arguments.stdin_filename] = _standard_input()
-    return found.texts
+    read = read_texts(paths, arguments.skip_others, left, budget)
+    if read.unreadable:
+        raise JobError(read.unreadable)
+    if paths == arguments.paths:
+        return read
+    name = arguments.stdin_filename
+    return replace(read, texts={**read.texts, name: _standard_input()}, named=(*read.named, name))
 
 
 def _standard_input() -> str:

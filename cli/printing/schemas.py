@@ -37,7 +37,7 @@ SCHEMAS: Mapping[str, tuple[int, Any, str]] = {
     "estimate": (1, shape("Estimates", ESTIMATES), "`parc estimate --json`."),
     "explain": (1, shape("Explained", EXPLAINED), "`parc explain --json`."),
     "check": (1, list[DIAGNOSTIC], "`parc check --json`: complaints about jobs."),
-    "lint": (1, shape("Linted", LINTED), "`parc lint --format json`."),
+    "lint": (2, shape("Linted", LINTED), "`parc lint --format json`."),
     "import": (1, shape("Imported", IMPORTED), "`parc import --json`."),
 }
 

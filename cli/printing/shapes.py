@@ -296,9 +296,14 @@ LINTED: _Keys = {
                 "kind": str,
                 "release": NotRequired[str],
                 "facts": _table(_FACT),
+                "not_judged": _many(
+                    shape("NotJudged", {"what": str, "why": str, "facts": list[str]})
+                ),
             },
         )
     ),
+    "without_launch": _many(shape("WithoutLaunch", {"path": str, "why": str, "help": str})),
+    "summary": str,
     "findings": _many(
         shape(
             "Finding",

@@ -18,6 +18,14 @@ NEEDED = {
     "model": ("layers", "hidden", "heads", "ffn", "vocab"),
     "train": ("seq_len", "global_batch", "steps"),
 }
+NO_FRAMEWORK = "no framework that parc prices is named"
+_WORDS = {
+    "hidden": "hidden size",
+    "ffn": "feed-forward size",
+    "vocab": "vocabulary",
+    "seq_len": "sequence length",
+    "global_batch": "global batch",
+}
 _PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 RECOMPUTED = ("none", "selective", "fine", "full")
 
@@ -66,19 +74,38 @@ def described_layout(launch: LaunchedJob) -> dict[str, int | str]:
     return found | (reader.layout(launch.config) if reader else {})
 
 
+def _train(launch: LaunchedJob) -> Values:
+    return {"steps": 1, **described_train(launch)}
+
+
+def undescribed(launch: LaunchedJob, cluster: Cluster) -> str:
+    """Why the files do not say a whole job on a cluster; empty where they do."""
+    if launch.framework not in BACKENDS:
+        return NO_FRAMEWORK
+    model, train = described_model(launch), _train(launch)
+    for name in NEEDED["model"]:
+        if name not in model:
+            return f"the model's {_WORDS.get(name, name)} {_are(name)} unknown"
+    for name in NEEDED["train"]:
+        if name not in train:
+            return f"the {_WORDS.get(name, name)} is unknown"
+    gpus = launch.number("gpus_per_node")
+    if launch.number("nodes") is None or gpus is None:
+        return f"the number of {'nodes' if gpus else 'GPUs of a node'} is unknown"
+    if gpus != cluster.gpus_per_node:
+        return f"a node has {gpus} GPUs here and {cluster.gpus_per_node} on the cluster"
+    return ""
+
+
+def _are(name: str) -> str:
+    return "are" if name in ("layers", "heads") else "is"
+
+
 def described_job(launch: LaunchedJob, cluster: Cluster) -> Job | None:
     """The whole job on a cluster, for pricing; None where something that it needs is unknown."""
-    nodes, gpus = launch.number("nodes"), launch.number("gpus_per_node")
-    model, train = described_model(launch), {"steps": 1, **described_train(launch)}
-    lacking = [name for name in NEEDED["model"] if name not in model]
-    lacking += [name for name in NEEDED["train"] if name not in train]
-    if (
-        lacking
-        or nodes is None
-        or gpus != cluster.gpus_per_node
-        or launch.framework is None
-        or launch.framework not in BACKENDS
-    ):
+    nodes = launch.number("nodes")
+    model, train = described_model(launch), _train(launch)
+    if nodes is None or launch.framework is None or undescribed(launch, cluster):
         return None
     try:
         return Job(

@@ -148,6 +148,11 @@ class LaunchedJob:
         return {}
 
     @property
+    def is_priced(self) -> bool:
+        """Whether somebody asks for a price of the job: of its memory and its speed."""
+        return self.job is not None or self.cluster is not None
+
+    @property
     def generated(self) -> bool:
         """Whether parc wrote a file of the job: its solver has then weighed what hints would say."""
         return any(_GENERATED in text[:400] for text in self.config.texts.values())

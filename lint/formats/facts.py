@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from ...dsl.diagnostics import one_line
 from ...reading.facts import Unknown
 from ..judging import Judged
+from .summary import jobs
 
 
 def facts_text(judged: Sequence[Judged]) -> str:
-    return "\n".join(one_line(line) for each in judged for line in _lines(each))
+    return "\n".join(one_line(line) for each in jobs(judged) for line in _lines(each))
 
 
 def _lines(judged: Judged) -> list[str]:

@@ -12,7 +12,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def github(judged: Sequence[Judged]) -> str:
-    return "\n".join([*(_command(found) for found in findings(judged)), summary(judged)])
+    return "\n".join([*(_command(found) for found in findings(judged)), one_line(summary(judged))])
 
 
 def _command(found: Finding) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +15,7 @@ from ..record import default_level
 from ..rule_page import page
 from ..rules import RULES
 from .grouped import position
+from .summary import summary
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -33,7 +34,10 @@ def sarif(judged: Sequence[Judged], site: str | None = None) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(each, codes) for each in found],
         "invocations": [
-            {"executionSuccessful": True, "toolExecutionNotifications": _unknown(judged)}
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [*_unjudged(judged), *_unknown(judged)],
+            }
         ],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
@@ -100,6 +104,21 @@ def _uri(path: str) -> str:
     """Relative to the current folder where it can be, as code scanning wants it."""
     relative = os.path.relpath(path) if os.path.isabs(path) else path
     return quote((path if relative.startswith("..") else relative).replace(os.sep, "/"))
+
+
+def _unjudged(judged: Sequence[Judged]) -> Iterator[dict[str, Any]]:
+    """Notifications of what was asked for and not judged, of files without a launch, and the last line."""
+    for each in judged:
+        told = [f"{what} not judged: {why}" for what, why in each.unpriced.items()]
+        if each.idle:
+            told = [f"{each.idle.why}; {each.idle.help}"]
+        for text in told:
+            yield {
+                "level": "warning",
+                "message": {"text": text},
+                "locations": [_location(None, each.path, 1, 1)],
+            }
+    yield {"level": "note", "message": {"text": summary(judged)}}
 
 
 def _unknown(judged: Sequence[Judged]) -> list[dict[str, Any]]:

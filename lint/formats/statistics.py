@@ -4,23 +4,26 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
+from ...dsl.diagnostics import one_line
 from ..finding import Finding
 from ..judging import Judged, findings
+from .summary import summary
 
 
 def statistics(judged: Sequence[Judged]) -> str:
-    """A line for each rule: how often, code, name, in how many files."""
+    """A line for each rule: how often, code, name, in how many files; then what was judged."""
     rows = _rows(judged)
     if not rows:
-        return "no findings"
+        return summary(judged)
     count, code, name, files = (
         max(len(str(row[column])) for row in rows) for column in ("count", "code", "name", "files")
     )
-    return "\n".join(
+    lines = [
         f"{row['count']:>{count}}  {row['code']:<{code}}  {row['name']:<{name}}  "
         f"in {row['files']:>{files}} {'file' if row['files'] == 1 else 'files'}"
         for row in rows
-    )
+    ]
+    return "\n".join([*lines, one_line(summary(judged))])
 
 
 def statistics_json(judged: Sequence[Judged]) -> str:

@@ -50,9 +50,18 @@ _MANY_UNKNOWN = 10
 
 
 def _of_another(table: Table) -> bool:
-    """Whether most keys are not DeepSpeed's: its own config lies then inside, or its words do."""
+    """Whether most keys are not DeepSpeed's: its own config lies then inside, or its words do. One misspelt
+    key is DeepSpeed's."""
     unknown = table.members.keys() - top_keys()
+    if len(unknown) == len(table.members) and not any(map(_misspelt, unknown)):
+        return True
     return len(unknown) > max(_MANY_UNKNOWN, 2 * (len(table.members) - len(unknown)))
+
+
+def _misspelt(key: str) -> bool:
+    import difflib
+
+    return bool(difflib.get_close_matches(key, top_keys(), n=1, cutoff=0.85))
 
 
 def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:

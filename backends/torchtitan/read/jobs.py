@@ -26,7 +26,7 @@ _SCRIPTS = ("torchtitan.train", "torchtitan.experiments", "torchtitan/train.py")
 
 
 def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
-    """A TOML file that no command here names."""
+    """A TOML file that no command here names; nothing for one without a table of torchtitan's."""
     try:
         settings = settings_of(path, text)
     except ValueError as error:
@@ -36,12 +36,6 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     if not {"model", "training", "parallelism"} & {
         key.partition(".")[0] for key in settings.values
     }:
-        yield LaunchConfig(
-            Kind(carrier="toml"),
-            (),
-            (Unread("it is not a torchtitan job", path, 1),),
-            texts={path: text},
-        )
         return
     yield _config(_TOML, settings, _models(texts), {path: text})
 

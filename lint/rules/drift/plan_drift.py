@@ -32,19 +32,22 @@ from collections.abc import Iterator
 from ....backends import BACKENDS
 from ...facts.launched_job import LaunchedJob
 from ...facts.stated import STATED
-from ...finding import Complaint, Related
-from ...priced import best_plan, words_of
+from ...finding import Complaint, Related, Skipped
+from ...priced import best_plan, unplanned, words_of
 
 CODE = "PAR162"
 TITLE = "a layout differs from the job's plan"
 SEVERITY = "warning"
 SOURCE = "parc: `parc plan` of the job"
 OF_JOB = True
+PRICED = "plan drift"
 
 
-def check(launch: LaunchedJob) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     plan = best_plan(launch)
     if plan is None:
+        if launch.job is not None:
+            yield Skipped(why=unplanned(launch))
         return
     place = plan.job.span("goal") or plan.job.span("train")
     for name, wanted in BACKENDS[plan.target].facts(plan).items():

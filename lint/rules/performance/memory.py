@@ -30,23 +30,38 @@ from collections.abc import Iterator
 
 from ....compiler.case import Case
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Related
-from ...priced import Priced, best_plan, cheapest_fit, job_of, price, same_layout, target_of
+from ...finding import Complaint, Related, Skipped
+from ...priced import (
+    Priced,
+    best_plan,
+    cheapest_fit,
+    job_of,
+    price,
+    same_layout,
+    target_of,
+    unpriced,
+)
 
 CODE = "PAR511"
 TITLE = "the layout, or every layout of the job, does not fit into memory"
 SEVERITY = "warning"
 SOURCE = "parc: docs/cost-model/memory.md; NVIDIA/Megatron-LM#637"
 TRAINING = True
+PRICED = "memory"
 
 
 GIB = 2**30
 
 
-def check(launch: LaunchedJob) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
+    if not launch.is_priced:
+        return
     job, target = job_of(launch), target_of(launch)
     found = price(launch)
-    if found is None or job is None or target is None or _planned(launch, found):
+    if found is None or job is None or target is None:
+        yield Skipped(why=unpriced(launch))
+        return
+    if _planned(launch, found):
         return
     estimate = found.estimate
     if estimate.memory_bytes <= estimate.ceiling_bytes:

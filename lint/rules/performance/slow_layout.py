@@ -29,24 +29,30 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint
-from ...priced import best_plan, price, same_layout, words_of
+from ...finding import Complaint, Skipped
+from ...priced import best_plan, price, same_layout, unplanned, unpriced, words_of
 
 CODE = "PAR702"
 TITLE = "another layout would train faster"
 SEVERITY = "info"
 SOURCE = "parc: docs/cost-model/time.md"
 TRAINING = True
+PRICED = "speed"
 
 
 #: Less than this is within what a prediction can tell apart.
 LEAST = 1.03
 
 
-def check(launch: LaunchedJob) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
+    if launch.job is None:
+        return
     plan = best_plan(launch)
     found = price(launch) if plan is not None else None
-    if found is None or plan is None or same_layout(found.layout, plan.estimate):
+    if found is None or plan is None:
+        yield Skipped(why=unplanned(launch) if plan is None else unpriced(launch))
+        return
+    if same_layout(found.layout, plan.estimate):
         return
     times = found.estimate.step_seconds / plan.estimate.step_seconds
     if times < LEAST:
