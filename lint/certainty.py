@@ -64,10 +64,7 @@ def doubts(launch: LaunchedJob, stops: str, complaint: Complaint) -> tuple[Doubt
         *(doubt for at in places for doubt in _of_value(launch, at)),
         *_of_program(launch, stops, places),
         *_of_release(launch, framework, complaint),
-        *(
-            Doubt(f"a guard ends the script before it: {stop.reason}")
-            for stop in launch.config.stops
-        ),
+        *(Doubt(f"a guard ends the script before it: {stop.test}") for stop in launch.config.stops),
     ]
     return tuple(sorted(dict.fromkeys(doubted), key=lambda doubt: doubt.level != "info"))
 

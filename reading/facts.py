@@ -88,6 +88,19 @@ class Unread:
         return Unread(str(error) if over else f"{what}{error}", path, line, column, over_limit=over)
 
 
+@dataclass(frozen=True)
+class Stop:
+    """A test of a script that holds and ends it; `reads` are the variables that it asks for, `undecided` says
+    that another test, which nothing decides, leads to it."""
+
+    test: str
+    path: str
+    line: int
+    column: int
+    reads: tuple[Expansion, ...] = ()
+    undecided: bool = False
+
+
 Carrier = Literal["", "bash", "python", "yaml", "toml", "json"]
 Scheduler = Literal["", "slurm", "kubernetes", "skypilot", "hosts"]
 
@@ -137,7 +150,7 @@ class LaunchConfig:
 
     `framework` is the name of a backend, None when nothing tells; `texts` are the files read. `program` is
     the launched file without its folder, or the module; "" where no command launches one or hides its name.
-    `stops` are tests of the script that hold and end it before the command, each as the reason. `hidden` are
+    `stops` are tests of the script that hold and end it before the command. `hidden` are
     words of the command that nobody knows and that may be options. `command` is where the command is written:
     path, line, column; `program_file` is the launched file as it is written there. `trace` are the
     commands of its script, in the order in which they run, `assignments` what it sets its variables to,
@@ -151,7 +164,7 @@ class LaunchConfig:
     framework: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
     program: str = ""
-    stops: tuple[Unread, ...] = ()
+    stops: tuple[Stop, ...] = ()
     hidden: tuple[Unknown, ...] = ()
     command: tuple[str, int, int] | None = None
     program_file: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -47,6 +48,15 @@ def used_by(launch: LaunchedJob, batch: Batch) -> list[Expansion]:
     return [read for read in reads if read not in printed]
 
 
+def is_default(launch: LaunchedJob, value: str) -> bool:
+    """Whether a value is only what a script takes where its caller gives none, as in `${PORT:-29500}`."""
+    ran = launch.config.trace
+    words = (piece for command in ran for word in command.words for piece in word.pieces)
+    values = (piece for made in launch.config.assignments for piece in made.value)
+    same = (piece for pieces in (words, values) for piece in pieces if piece.text == value)
+    return any(launch.defaulted(piece) for piece in same)
+
+
 def prints(command: TracedCommand) -> bool:
     """Whether the script itself does nothing but print."""
     return program(command.words[0]) in ("echo", "printf") and not command.wrappers
@@ -55,7 +65,8 @@ def prints(command: TracedCommand) -> bool:
 def literal(made: Assignment) -> str | None:
     """The value where it is written as it is, and is no expansion's."""
     text = plain(made.value) if made.value and not made.reads else None
-    return text if isinstance(text, str) else None
+    beside = bool(made.value) and made.place < made.value[0][1:4] < (*made.place[:2], math.inf)
+    return text if beside and isinstance(text, str) else None
 
 
 def steps(commands: Sequence[TracedCommand]) -> Iterator[tuple[TracedCommand, tuple[Word, ...]]]:

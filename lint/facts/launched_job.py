@@ -17,6 +17,7 @@ from ...dsl.hardware import Cluster
 from ...dsl.job import Job
 from ...reading import programs
 from ...reading.bash.trace import TracedCommand
+from ...reading.bash.values import Piece
 from ...reading.checkout import Checkout
 from ...reading.facts import Fact, Kind, LaunchConfig, Setting, Unknown, Value
 from ...reading.pins import Pins
@@ -187,7 +188,7 @@ class LaunchedJob:
         """The variable whose default the number of nodes is, as in `${NNODES:-1}`: the cluster may set it."""
         return self.defaulted(self.facts.get("nodes"))
 
-    def defaulted(self, at: Fact | Setting | None) -> str | None:
+    def defaulted(self, at: Fact | Setting | Piece | None) -> str | None:
         """The variable whose default a value is, as it stands in a script."""
         lines = self.config.texts.get(at.path, "").split("\n") if at else []
         if at is None or not 0 < at.line <= len(lines):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from .. import sbatch_options
-from ..facts import Unknown, Unread
+from ..facts import Stop, Unknown, Unread
 from ..sbatch_options import BatchOption
 from .commands.launching import enter_job, launch
 from .shell import Finder, LaunchedCommand, OutOfSteps, Shell, Variable, World
@@ -47,7 +47,7 @@ class Script:
     #: Whether the reading stopped before the end of the script.
     cut: bool = False
     #: Tests that hold, and end the script before what it starts.
-    stops: tuple[Unread, ...] = ()
+    stops: tuple[Stop, ...] = ()
     #: Its commands, in the order in which they run.
     trace: tuple[TracedCommand, ...] = ()
     assignments: tuple[Assignment, ...] = ()

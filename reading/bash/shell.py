@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..facts import Unknown, Unread
+from ..facts import Stop, Unknown, Unread
 from ..sbatch_options import BatchOption, asks_for_gpus
 from .values import Piece, Text, Word, size
 
@@ -123,7 +123,7 @@ class World:
     unread: dict[Unread, None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
     #: Tests that hold and end the script.
-    stops: dict[Unread, None] = field(default_factory=dict)
+    stops: dict[Stop, None] = field(default_factory=dict)
     #: Whether the reading stopped before the end of the script.
     cut: bool = False
     #: Whether tests of unset variables are undecided, because the environment may set them.
@@ -139,9 +139,6 @@ class World:
     ) -> None:
         if len(self.unread) < 1000:
             self.unread[Unread(reason, *place, missing, sourced, over_limit)] = None
-
-    def stop(self, test: str, place: tuple[str, int, int]) -> None:
-        self.stops[Unread(test, *place)] = None
 
 
 @dataclass
@@ -172,6 +169,8 @@ class Shell:
     depth: int = 0
     #: Whether the shell above goes on meanwhile, and the signals whose trap runs.
     background: bool = False
+    #: Whether a test that nothing decides leads here.
+    undecided: bool = False
     signals: tuple[str, ...] = ()
     #: States at each undecided `break` or `return` of the enclosing loops and functions.
     leaving: list[list[Shell]] = field(default_factory=list)
@@ -226,6 +225,11 @@ class Shell:
         if found is None:
             return None
         return found.value if found.elements is None else found.elements.get("0")
+
+    @property
+    def awaits_arguments(self) -> bool:
+        """Whether the arguments of the script are its caller's, who is not known."""
+        return self.world.given_from_outside and not self.positional and not self.hidden
 
     def missing(self, name: str) -> Unknown:
         """The unknown value of a variable that the script does not set."""

@@ -30,7 +30,7 @@ torchrun --nproc_per_node $N train.py
         ("TAG=$(date)", (), "warning"),
         ("N=${1:-4}", (), "warning"),
         ('EP="$1"', ("9",), "warning"),
-        ('args=("$@")\nfor ((i=0; i<${#args[@]}; i++)); do EP="${args[$i]}"; done', (), "info"),
+        ('args=("$@")\nfor ((i=0; i<${#args[@]}; i++)); do EP="${args[$i]}"; done', (), None),
         ('while [[ $# -gt 0 ]]; do case $1 in --ep) EP="$2"; shift 2;; esac; done', (), None),
     ],
 )
@@ -57,10 +57,6 @@ RANK = 'srun bash -c "torchrun --nnodes 2 --node_rank $SLURM_PROCID --master_add
 RUN = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL}\n"
 CONFIRM = 'if [ "${SURE:-}" != "YES" ]; then exit 1; fi\n' "torchrun --nproc_per_node 8 train.py\n"
 WIDE = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --tensor-model-parallel-size 4\n"
-EMPTY = (
-    "if [[ $data == x* || $data == '' ]]; then exit 1; fi\n"
-    "torchrun --nproc_per_node 8 train.py\n"
-)
 TITAN = """cat > t.toml <<EOF
 [model]
 name = "{}"
@@ -91,11 +87,6 @@ HINTS = {
         "PAR131",
         TITAN.format("llama3"),
         TITAN.format("org/llama-vision-7b"),
-    ),
-    "a guard of what a loop over the arguments sets": (
-        "PAR809",
-        f"data=\nfor each in a b; do data=; done\n{EMPTY}",
-        f'data=\nfor each in $*; do [[ $each == --data* ]] && data=${{each#*=}}; done\n{EMPTY}',
     ),
     "a guard that the environment answers, as its message says": (
         "PAR809",
@@ -177,12 +168,6 @@ HINTS = {
         "PAR809",
         'OK=${OK:-no}\nif [[ "$OK" != "yes" ]]; then exit 3; fi\n' + RUN,
         'if [[ "${OK:-}" != "yes" ]]; then exit 3; fi\n' + RUN,
-    ),
-    "a guard of what options set": (
-        "PAR809",
-        'M=0\nif [ "$M" -ne 1 ]; then exit 1; fi\n' + RUN,
-        "M=0\ncheck() { if [ $M -ne 1 ]; then exit 1; fi; }\n"
-        "while getopts m o; do case $o in m) M=1 ;; esac; done\ncheck\n" + RUN,
     ),
     "a note below the last command": (
         "PAR631",

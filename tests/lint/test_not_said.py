@@ -9,6 +9,10 @@ import pytest
 from parc.backends.launch_files import read_jobs
 from parc.lint.judging import LintOptions, judge
 
+EMPTY = (
+    "if [[ $data == x* || $data == '' ]]; then exit 1; fi\n"
+    "torchrun --nproc_per_node 8 train.py\n"
+)
 HEADER = "#!/bin/bash\n#SBATCH --nodes=2\n"
 STEP = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:h100:4\n#SBATCH --ntasks-per-node=1\n"
 MODEL = (
@@ -198,6 +202,19 @@ CASES = {
         "PAR809",
         f"TP=3\nif [ $TP -gt 2 ]; then exit 2; fi\ntorchrun pretrain_gpt.py {MODEL}\n",
         f"if [ $# -lt 1 ]; then exit 2; fi\nif [ $TP -gt 2 ]; then exit 2; fi\ntorchrun a.py {MODEL}\n",
+    ),
+    "a guard of what a loop over the arguments sets": (
+        "PAR809",
+        f"data=\nfor each in a b; do data=; done\n{EMPTY}",
+        f'data=\nfor each in $*; do [[ $each == --data* ]] && data=${{each#*=}}; done\n{EMPTY}',
+    ),
+    "a guard of what options set": (
+        "PAR809",
+        'M=0\nif [ "$M" -ne 1 ]; then exit 1; fi\n'
+        f"torchrun pretrain_gpt.py {MODEL}\n",
+        "M=0\ncheck() { if [ $M -ne 1 ]; then exit 1; fi; }\n"
+        "while getopts m o; do case $o in m) M=1 ;; esac; done\ncheck\n"
+        f"torchrun pretrain_gpt.py {MODEL}\n",
     ),
     "a guard against a file that the machine has": (
         "PAR809",

@@ -21,12 +21,12 @@ Good:
 srun torchrun --nproc-per-node 4 --standalone pretrain_gpt.py --num-layers 32
 """
 
-import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, text_of
 from ...facts.batch import Batch, batches, gpu_count
+from ...facts.commands import is_default
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -47,7 +47,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.given("--standalone") or launch.setting("launcher", "--standalone"):
         return
     for setting, port in _ports(launch):
-        if not port.isdecimal() or port == "0" or _default(launch, port):
+        if not port.isdecimal() or port == "0" or is_default(launch, port):
             continue
         whole = (launch.number("gpus_per_node") or 0) >= _WHOLE_NODE
         alone = whole or any(
@@ -103,9 +103,3 @@ def _of_one_node(batch: Batch) -> int | None:
     """The GPUs of a job of one node, where only all of the job's are given."""
     given = batch.get("gpus")
     return gpu_count(given) if given and batch.nodes == 1 else None
-
-
-def _default(launch: LaunchedJob, port: str) -> bool:
-    """Whether the port is only what a script takes when its caller names none."""
-    pattern = re.compile(rf"\$\{{\w+:?[-=][\"']?{port}\b")
-    return any(pattern.search(text) for text in launch.config.texts.values())

@@ -11,24 +11,26 @@ Good:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32
 """
 
-import re
 from collections.abc import Iterator
 
+from ...facts.commands import place_of
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Place
+from ...finding import Complaint
 
 CODE = "PAR608"
 TITLE = "torch.distributed.launch is deprecated"
 SEVERITY = "info"
 SOURCE = "PyTorch 2.13 torch/distributed/launch.py"
 
-_MODULE = re.compile(r"\btorch\.distributed\.launch\b")
+_MODULE = "torch.distributed.launch"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    for path, number, line, match in launch.matches(_MODULE):
-        if not line.lstrip().startswith("#"):
-            place = Place(path, number, match.start() + 1, len(match[0]))
-            message = "torch.distributed.launch is deprecated"
-            yield Complaint(message, place, help="torchrun, or torch.distributed.run")
+    for command in launch.config.trace:
+        module = next((word for word in command.words if word.text == _MODULE), None)
+        if module is not None:
+            place = place_of(module, command)
+            yield Complaint(
+                f"{_MODULE} is deprecated", place, help="torchrun, or torch.distributed.run"
+            )
             return

@@ -27,6 +27,7 @@ import re
 from collections.abc import Iterator
 
 from ....reading.facts import Setting, number_of, text_of
+from ...facts.commands import is_default
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related
 
@@ -69,7 +70,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     )
     for setting in _settings(launch) if nodes and nodes > 1 else ():
         text = text_of(setting)
-        if text and _LOCAL.match(text) and not _default(launch, text) and not _of_rank(launch):
+        if (
+            text
+            and _LOCAL.match(text)
+            and not is_default(launch, text.partition(":")[0])
+            and not _of_rank(launch)
+        ):
             message = (
                 f"{nodes} nodes rendezvous at {text}, which is a different host on each of them"
             )
@@ -105,13 +111,6 @@ def _settings(launch: LaunchedJob) -> list[Setting]:
 def _of_variable(launch: LaunchedJob) -> bool:
     """Whether an option names the host by the variable: its port may then be one that nobody can tell."""
     return any(_BY_VARIABLE.search(line) for _, _, line in launch.lines())
-
-
-def _default(launch: LaunchedJob, text: str) -> bool:
-    """Whether the host is only what a script takes when its caller names none."""
-    host = re.escape(text.partition(":")[0])
-    pattern = re.compile(rf"\$\{{\w+:?[-=][\"']?{host}|:=[\"']?{host}")
-    return any(pattern.search(found) for found in launch.config.texts.values())
 
 
 def _of_rank(launch: LaunchedJob) -> bool:

@@ -13,9 +13,12 @@ export OMP_NUM_THREADS=8
 torchrun --nproc-per-node 8 train.py
 """
 
-import re
 from collections.abc import Iterator
 
+from ....reading.bash.commands.launching import LAUNCHERS, PYTHONS, TRAINERS
+from ....reading.bash.trace import TracedCommand
+from ...facts.batch import batches
+from ...facts.commands import literal
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
@@ -26,52 +29,50 @@ SOURCE = "bash(1), ENVIRONMENT; POSIX 2.9.1"
 SINCE = "2026-12"
 
 #: Read by programs alone: torch, NCCL, the libraries of Hugging Face, OpenMP.
-_NAMES = """CUDA_VISIBLE_DEVICES OMP_NUM_THREADS MKL_NUM_THREADS CUDA_DEVICE_MAX_CONNECTIONS
+_NAMES_WORDS = """CUDA_VISIBLE_DEVICES OMP_NUM_THREADS MKL_NUM_THREADS CUDA_DEVICE_MAX_CONNECTIONS
     CUDA_LAUNCH_BLOCKING NCCL_DEBUG NCCL_IB_DISABLE NCCL_P2P_DISABLE NCCL_SOCKET_IFNAME NCCL_IB_HCA
     NCCL_TIMEOUT NCCL_ASYNC_ERROR_HANDLING TORCH_NCCL_ASYNC_ERROR_HANDLING PYTORCH_CUDA_ALLOC_CONF
     TORCH_DISTRIBUTED_DEBUG TOKENIZERS_PARALLELISM HF_HUB_ENABLE_HF_TRANSFER HF_DATASETS_OFFLINE
     TRANSFORMERS_OFFLINE HF_HUB_OFFLINE WANDB_MODE WANDB_DISABLED HYDRA_FULL_ERROR
     VLLM_ATTENTION_BACKEND VLLM_WORKER_MULTIPROC_METHOD ASCEND_RT_VISIBLE_DEVICES HCCL_CONNECT_TIMEOUT"""
-_SET = re.compile(rf"^[ \t]*({'|'.join(_NAMES.split())})=[^\s\\]*[ \t]*(?:#.*)?$")
-#: Characters of a line that are searched.
-_LONGEST = 2000
+_NAMES = frozenset(_NAMES_WORDS.split())
 #: What programs do anyway.
-_DEFAULTS = ("WANDB_MODE=online", "WANDB_DISABLED=false")
-_STARTS = re.compile(
-    r"^(?!#).*\b(?:torchrun|accelerate|deepspeed|python3?|srun|llamafactory-cli)\b",
-    re.MULTILINE,
-)
-_ALL = re.compile(r"^[ \t]*set[ \t]+(?:-\w*a|-o\s+allexport)", re.MULTILINE)
+_DEFAULTS = (("WANDB_MODE", "online"), ("WANDB_DISABLED", "false"))
+_STARTS = LAUNCHERS | PYTHONS | TRAINERS.keys() | {"srun"}
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    whole = "\n".join(launch.config.texts.values())
-    if _ALL.search(whole):
+    made, trace = launch.config.assignments, launch.config.trace
+    used = {each.name for each in launch.config.reads} | {
+        each.name for each in made if each.exported
+    }
+    if any(map(_exports_all, trace)):
         return
-    before, seen = "", set[tuple[str, str]]()
-    for path, number, line in launch.lines():
-        found = None if before.endswith("\\") else _SET.match(line)
-        before = line
-        if found is None or (path, found[1]) in seen or _is_default(line):
+    first = {(each.place[0], each.name): each for each in reversed(made)}
+    for each in sorted(first.values(), key=lambda each: each.place):
+        name = each.name
+        if name not in _NAMES or name in used or (name, literal(each)) in _DEFAULTS:
             continue
-        seen.add((path, found[1]))
-        if _lost(launch, found[1], path, number, whole):
-            place = Place(path, number, found.start(1) + 1, len(found[1]))
-            message = f"{found[1]} is set and not exported: no program sees it"
-            yield Complaint(message, place, help=f"export {found[1]}=")
+        if _reaches(launch, name) or not any(map(_starts, trace[each.before :])):
+            continue
+        message = f"{name} is set and not exported: no program sees it"
+        yield Complaint(message, Place(*each.place, len(name)), help=f"export {name}=")
 
 
-def _is_default(line: str) -> bool:
-    return line.split("#")[0].strip().replace('"', "") in _DEFAULTS
+def _exports_all(command: TracedCommand) -> bool:
+    """Whether the command is `set -a`."""
+    options = [word.lead for word in command.words[1:]] if command.programs[-1] == "set" else []
+    return any(each == "allexport" or each[:1] == "-" and "a" in each for each in options)
 
 
-def _lost(launch: LaunchedJob, name: str, path: str, number: int, whole: str) -> bool:
-    """Whether nothing exports or reads a variable, and the script goes on to start a program."""
-    if name == "CUDA_VISIBLE_DEVICES" and "#SBATCH" in whole:
-        return False
-    rest = "\n".join(launch.config.texts[path].split("\n")[number:])
-    if not _STARTS.search(rest):
-        return False
-    exported = r"\b(?:export|declare|typeset)\b|(?:-e|--env|--export)[ =]"
-    used = re.compile(rf"\$\{{?{name}\b|^(?>.*?(?:{exported})).*\b{name}\b")
-    return not any(used.search(each[:_LONGEST]) for each in whole.split("\n") if name in each)
+def _starts(command: TracedCommand) -> bool:
+    return not _STARTS.isdisjoint(command.programs)
+
+
+def _reaches(launch: LaunchedJob, name: str) -> bool:
+    """Whether a program sees the variable all the same: SLURM exports that of the job's GPUs, and an option
+    of docker or of srun may name it."""
+    if name == "CUDA_VISIBLE_DEVICES" and any(True for _ in batches(launch)):
+        return True
+    words = (word for each in launch.config.trace for words in each.wrappers for word in words)
+    return any(name in word.lead for word in words)

@@ -220,7 +220,7 @@ def _getopts(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     known = lenient(index) if index else "1"
     position = int(known) - 1 if isinstance(known, str) and known.isdecimal() else 0
     if position >= len(shell.positional):
-        return False
+        return None if shell.awaits_arguments else False
     option = lenient(shell.positional[position])
     if isinstance(option, Unknown):
         return None

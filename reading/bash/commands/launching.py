@@ -258,7 +258,7 @@ def _exports(shell: Shell, word: Word) -> None:
 
 
 def _interpreted(shell: Shell, words: list[Word]) -> bool:
-    """`bash -c TEXT name args` or `bash script args`."""
+    """`bash -c TEXT name args`, `bash script args`, or `bash -s args` with the script on its input."""
     index = 1
     while index < len(words) and words[index].lead.startswith(("-", "+")):
         lead = words[index].lead
@@ -267,6 +267,8 @@ def _interpreted(shell: Shell, words: list[Word]) -> bool:
             arguments = words[index + 1 :]
             shell.name = arguments[0].pieces if arguments else words[0].pieces
             return _child_text(shell, words[index].pieces, arguments[1:])
+        if lead[:1] == "-" and lead[1:2] != "-" and "s" in lead:
+            return shell.stdin is not None and _child_text(shell, shell.stdin, words[index:])
         if lead in ("-o", "+o", "-O", "--rcfile", "--init-file"):
             index += 1
     if index >= len(words):

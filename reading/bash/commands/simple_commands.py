@@ -195,6 +195,8 @@ def _declare_word(shell: Shell, item: Word, text: str, keyword: str, options: st
     elif name not in shell.variables and keyword == "local":
         shell.set(name, (Piece("", item.path, item.line, item.column),))
     _export(shell, name, keyword, options)
+    if not sign and _exports(keyword, options):
+        note(shell, name, (item.path, item.line, item.column), True, len(shell.world.reads))
 
 
 def _hide(shell: Shell, name: str, keyword: str) -> None:

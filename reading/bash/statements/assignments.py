@@ -106,4 +106,12 @@ def _elements(shell: Shell, source: PlacedText, node: Node, count: int) -> dict[
                 continue
             found[str(count)] = word.pieces
             count += 1
+        if shell.awaits_arguments and all_arguments(source, child):
+            unknown = Unknown("the arguments are given from outside", several=True)
+            found[str(count)] = (Piece(unknown, *source.place(start), True),)
+            count += 1
     return found
+
+
+def all_arguments(source: PlacedText, node: Node) -> bool:
+    return source.text[node.start_byte : node.end_byte].strip('"') in ("$@", "$*")

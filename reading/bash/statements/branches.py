@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...facts import Unknown
+from ...facts import Stop, Unknown
 from ..merged_states import merged
 from ..shell import Shell
 from ..source import PlacedText
@@ -42,6 +42,7 @@ def take_all(shell: Shell, ways: Sequence[Callable[[Shell], object]], reason: st
     ends: list[Exception] = []
     for way in ways:
         inner = shell.fork()
+        inner.undecided = True
         try:
             way(inner)
         except Exit as end:
@@ -98,6 +99,7 @@ def _choose(
     other: list[Node],
 ) -> Status:
     for index, (tests, body) in enumerate(clauses):
+        before = len(shell.world.reads)
         status = run_all(shell, source, tests)
         if (
             status is not False
@@ -107,7 +109,7 @@ def _choose(
         ):
             status = None
         if status is True:
-            return _taken(shell, source, tests, body)
+            return _taken(shell, source, tests, body, before)
         if status is None and tests:
             where = source.place(tests[0].start_byte)
             reason = f"`{shown(source, tests[-1])}` on line {where[1]} is not decided"
@@ -120,15 +122,21 @@ def _choose(
     return run_all(shell, source, other)
 
 
-def _taken(shell: Shell, source: PlacedText, tests: list[Node], body: list[Node]) -> Status:
-    """Run a branch. A second reading, of a script that starts nothing, goes on behind a guard that fires."""
+def _taken(
+    shell: Shell, source: PlacedText, tests: list[Node], body: list[Node], before: int
+) -> Status:
+    """Run a branch. A second reading, of a script that starts nothing, goes on behind a guard that fires;
+    `before` of what was expanded is older than its test."""
+    reads = tuple(shell.world.reads[before:])
     try:
         return run_all(shell, source, body)
     except Exit:
         guards = tests and not _MACHINE.search(tests[-1].text or b"") and any(map(_fails, body))
         if not shell.world.given_from_outside or not guards:
             raise
-        shell.world.stop(shown(source, tests[-1]), source.place(tests[0].start_byte))
+        place = source.place(tests[0].start_byte)
+        stop = Stop(shown(source, tests[-1]), *place, reads, shell.undecided)
+        shell.world.stops[stop] = None
         return None
 
 

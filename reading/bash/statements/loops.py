@@ -12,6 +12,7 @@ from ..source import PlacedText
 from ..values import Piece, Text
 from ..words.arithmetic_expansion import arithmetic_value
 from ..words.word_expansion import words
+from .assignments import all_arguments
 from .branches import only_asks, take_all, told_by_itself
 from .control_flow import Break, Status
 from .run_statement import run_all
@@ -39,6 +40,8 @@ def for_statement(shell: Shell, source: PlacedText, node: Node) -> Status:
     ]
     texts = [word.pieces for word in values] if listed else list(shell.positional)
     undecided = next((unknown for word in values if (unknown := word.hidden)), None)
+    if shell.awaits_arguments and (not listed or any(all_arguments(source, n) for n in named)):
+        undecided = Unknown("the arguments are given from outside")
     if undecided is not None and not undecided.unset:
         return _maybe(
             shell, source, body, f"the loop on line {source.place(node.start_byte)[1]}", name

@@ -87,7 +87,7 @@ SPECIAL: dict[str, Callable[[Shell], str | Unknown]] = {
 
 
 def _count(shell: Shell) -> str | Unknown:
-    if shell.world.given_from_outside and not shell.positional:
+    if shell.awaits_arguments:
         return Unknown("the arguments are given from outside")
     return str(len(shell.positional))
 

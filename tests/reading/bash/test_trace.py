@@ -172,3 +172,17 @@ def test_expansions_have_their_names_operators_and_places() -> None:
         "INNER",
         "1",
     ]
+
+
+def test_a_text_that_a_shell_reads_from_its_input_is_a_script_of_the_run() -> None:
+    text = """srun bash -s 2 <<'EOF'
+torchrun --nnodes $1 train.py
+EOF
+bash -c 'srun "$@"' name deepspeed b.py
+"""
+    commands = trace(text)
+    assert names(commands) == [
+        ("srun", "bash"), ("srun", "torchrun"), ("bash",), ("srun", "deepspeed"),
+    ]  # fmt: skip
+    assert commands[1].place == ("job.sh", 2, 1) and commands[1].words[2].text == "2"
+    assert [each.text for each in commands[3].words] == ["deepspeed", "b.py"]
