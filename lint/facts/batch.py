@@ -46,10 +46,14 @@ class Batch:
         )
 
     @cached_property
+    def options(self) -> list[sbatch_options.BatchOption]:
+        """Options that SLURM reads, in the order of the lines."""
+        return list(sbatch_options.header(file_source(self.path, self.text)))
+
+    @cached_property
     def every(self) -> list[Directive]:
         """Directives that SLURM reads, in the order of the lines."""
-        options = sbatch_options.header(file_source(self.path, self.text))
-        return [directive(each) for each in options]
+        return [directive(each) for each in self.options]
 
     @cached_property
     def directives(self) -> dict[str, Directive]:

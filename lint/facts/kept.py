@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,11 +13,6 @@ from ..finding import At
 from .batch import Batch, batches
 from .commands import may_run, place_of, requeues
 from .launched_job import LaunchedJob
-
-#: All arguments of a script or a function.
-_HANDED_ON = re.compile(r"\$\{?[@*]")
-#: What changes the folder in which a program starts.
-_MOVES = re.compile(r"(?:^|[\s;&'\"(])(?:cd|pushd)\s")
 
 
 @dataclass(frozen=True)
@@ -42,12 +36,12 @@ def layout_at(config: LaunchConfig, folder: str, files: Files) -> Mapping[str, i
 
 def takes_more(launch: LaunchedJob) -> bool:
     """Whether a script hands on what its caller gives: an option that it lacks may be among that."""
-    return launch.says(_HANDED_ON)
+    return any(read.name in ("@", "*") for read in launch.config.reads)
 
 
 def moves(config: LaunchConfig) -> bool:
-    """Whether a file changes the folder in which the program starts."""
-    return any(_MOVES.search(text) for text in config.texts.values())
+    """Whether a script changes the folder in which the program starts."""
+    return any(command.programs[-1] in ("cd", "pushd") for command in config.trace)
 
 
 def restart(launch: LaunchedJob) -> Restart | None:

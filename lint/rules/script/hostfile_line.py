@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from ....dsl.diagnostics import Source, Span
+from ....reading.bash.trace import program
 from ....reading.facts import Setting, text_of
 from ....reading.placeholders import is_placeholder
 from ...facts.launched_job import LaunchedJob
@@ -37,11 +38,8 @@ SINCE = "2026-12"
 
 #: What the launcher reads of a line, whatever stands behind it.
 _HOST = re.compile(r"\S+\s+slots=\d+")
-#: The command in front of the option.
-_STARTED = re.compile(r"(?<![-./\w])deepspeed\s")
-#: What makes or changes a file.
-_WRITES = re.compile(r">|\b(?:tee|cp|mv|ln|rm|sed|scontrol|wget|curl)\b")
-_VARIABLE = re.compile(r"\$\{?(\w+)")
+#: Programs that make or change a file.
+_WRITES = frozenset({"tee", "cp", "mv", "ln", "rm", "sed", "wget", "curl"})
 #: Lines that are read: more are no hostfile.
 _MOST = 10_000
 
@@ -49,7 +47,7 @@ _MOST = 10_000
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """One complaint for a file, at its first wrong line."""
     given = launch.setting("launcher", "--hostfile")
-    found = _hostfile(launch, given) if given is not None and _of_deepspeed(launch, given) else None
+    found = _hostfile(launch, given) if given is not None and _of_deepspeed(launch) else None
     if given is None or found is None:
         return
     for start, line in _lines(found.text):
@@ -61,11 +59,11 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             return
 
 
-def _of_deepspeed(launch: LaunchedJob, given: Setting) -> bool:
+def _of_deepspeed(launch: LaunchedJob) -> bool:
     """Whether the option is that of `deepspeed`, and not of an mpirun."""
-    lines = launch.config.texts.get(given.path, "").split("\n")
-    first = launch.config.command[1] if launch.config.command else given.line
-    return _STARTED.search(" ".join(lines[min(first, given.line) - 1 : given.line])) is not None
+    at = launch.config.command
+    own = (each for each in launch.config.trace if each.words[0].origin[1:4] == at)
+    return any(program(each.words[0]) == "deepspeed" for each in own)
 
 
 def _hostfile(launch: LaunchedJob, given: Setting) -> Source | None:
@@ -75,7 +73,7 @@ def _hostfile(launch: LaunchedJob, given: Setting) -> Source | None:
         path is None
         or is_placeholder(path)
         or PurePath(path).is_absolute()
-        or _written(launch, given)
+        or _written(launch, path)
     ):
         return None
     for place in PurePath(launch.path).parents:
@@ -85,16 +83,15 @@ def _hostfile(launch: LaunchedJob, given: Setting) -> Source | None:
     return None
 
 
-def _written(launch: LaunchedJob, given: Setting) -> bool:
-    """Whether a script may make the file: a line that writes has its name, or its variable's."""
-    line = launch.config.texts[given.path].split("\n")[given.line - 1]
-    variables = _VARIABLE.findall(line[given.column - 1 :])
-    names = [
-        re.escape(PurePath(text_of(given) or "").name),
-        *(rf"\$\{{?{each}\b" for each in variables),
-    ]
-    named = re.compile("|".join(names))
-    return any(_WRITES.search(line) and named.search(line) for _, _, line in launch.lines())
+def _written(launch: LaunchedJob, path: str) -> bool:
+    """Whether a script may make the file: a command that writes names it."""
+    for command in launch.config.trace:
+        words = command.words[1:] if command.programs[-1] in _WRITES else ()
+        if any(
+            PurePath(word.tail).name == PurePath(path).name for word in (*command.opens, *words)
+        ):
+            return True
+    return False
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

@@ -16,9 +16,12 @@ export HF_HOME=/cache
 srun --container-image=nvcr.io/nvidia/pytorch:25.03-py3 --container-env=HF_HOME python train.py
 """
 
-import re
 from collections.abc import Iterator
 
+from ....reading import sbatch_options
+from ....reading.bash.values import Word
+from ....reading.sbatch_options import BatchOption
+from ...facts.batch import batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
@@ -29,21 +32,26 @@ SOURCE = "NVIDIA/pyxis args.c: container-env is NAME[,NAME...]"
 SINCE = "2026-12"
 FILE = "job.sbatch"
 
-_GIVEN = re.compile(r"(?<=\s)--container-env(?:=|[ \t]+)[\"']?([\w,]*?)\b([A-Za-z_]\w*)=")
-#: Other programs have an option of this name that takes a value, as gcloud does.
-_OF_SLURM = re.compile(r"^#SBATCH\b|\b(?:srun|sbatch|salloc)\b", re.MULTILINE)
-_OTHERS = re.compile(r"\bgcloud\b")
-
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    for path, number, line, found in launch.matches(_GIVEN):
-        comment = line.lstrip().startswith("#") and not line.startswith("#SBATCH")
-        text = launch.config.texts[path]
-        if comment or not _OF_SLURM.search(text) or _OTHERS.search(text):
-            continue
-        name = found[2]
-        place = Place(path, number, found.start() + 1, found.end() - found.start())
-        message = (
-            f"--container-env takes names, and `{name}=` begins a value: {name} is not set to it"
-        )
-        yield Complaint(message, place, help=f"export {name} before, and --container-env={name}")
+    for option in _options(launch):
+        given = Word(option.value).lead.split(",") if option.value else []
+        stated = next((part for part in given if "=" in part), None)
+        if option.name == "container-env" and stated is not None:
+            name = stated.partition("=")[0]
+            at = option.word
+            place = Place(at.path, at.line, at.column, len(f"--container-env={name}="))
+            message = f"--container-env takes names, and `{name}=` begins a value: {name} is not set to it"
+            help_text = f"export {name} before, and --container-env={name}"
+            yield Complaint(message, place, help=help_text)
+
+
+def _options(launch: LaunchedJob) -> dict[BatchOption, None]:
+    """The options of a job's directives and of its steps."""
+    found: dict[BatchOption, None] = {}
+    for batch in batches(launch):
+        found.update(dict.fromkeys(batch.options))
+    for command in launch.config.trace:
+        options = sbatch_options.options((command.step or ())[1:], sbatch_options.SRUN)[0]
+        found.update(dict.fromkeys(options))
+    return found
