@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from functools import cached_property
@@ -9,7 +10,12 @@ from typing import Any
 
 from ..backends import BACKENDS
 from ..reading.facts import Fact, LaunchConfig, Setting, Unknown, Value, dashed, whole
-from .facts.described import described_layout, described_model, described_train
+from .facts.described import (
+    EXPERT_DEGREES,
+    described_layout,
+    described_model,
+    described_train,
+)
 from .facts.launched_job import LaunchedJob
 
 #: Facts that the `cluster` block says.
@@ -94,7 +100,8 @@ def _facts(launch: LaunchedJob, said: _Said) -> Iterator[Fact]:
     if launch.number("gpus"):
         names |= {"dp", "dp_shard", "dp_replicate"}
     for fact in launch.facts.values():
-        if fact.name in names and not isinstance(fact.value, Unknown):
+        one = fact.name in EXPERT_DEGREES and fact.value == 1
+        if one or (fact.name in names and not isinstance(fact.value, Unknown)):
             yield fact
 
 
@@ -117,7 +124,7 @@ def _other(value: Value | Unknown) -> Iterator[Value]:
         case int():
             yield from (value + 1, 2 * value)
         case float():
-            yield 2 * value + 1
+            yield 2 * value + 1 if math.isfinite(value) else 1.0
         case str() if value in _SWITCHED:
             yield _SWITCHED[value]
         case str() if (number := whole(value)) is not None:
@@ -128,6 +135,8 @@ def _other(value: Value | Unknown) -> Iterator[Value]:
 
 def _other_text(text: str) -> Iterator[str]:
     try:
-        yield f"{2 * float(text) + 0.001:g}"
+        value = float(text)
     except ValueError:
         yield from (f"{text}x", f"1{text}")
+        return
+    yield f"{2 * value + 0.001:g}" if math.isfinite(value) else "1.0"

@@ -33,7 +33,6 @@ _LAUNCH = {
     "constraint": "constraint",
     "reservation": "reservation",
 }
-_DEGREES = ("ep", "etp")
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,8 @@ def _job_name(launch: LaunchedJob) -> str:
     """sbatch's name of the job, unless it is made of patterns; else the script's name."""
     batch = next(batches(launch), None)
     given = batch.value("job-name") if batch else None
+    if given and launch.generated:
+        given = given.removesuffix(f"-{launch.framework}")
     return given if given and not re.search(r"[%$]", given) else PurePath(launch.path).stem
 
 
@@ -179,13 +180,8 @@ def _goal(launch: LaunchedJob, lost: Iterable[Setting]) -> str:
     """The layout as conditions: without them parc would choose its own. What a setting changes that no job
     says is no condition."""
     changed = altered(launch, lost)
-    layout = {name: v for name, v in described_layout(launch).items() if name not in changed}
-    moe = bool(launch.number("experts"))
-    conditions = [
-        f"  require {name} == {value}"
-        for name, value in layout.items()
-        if moe or name not in _DEGREES
-    ]
+    layout = described_layout(launch).items()
+    conditions = [f"  require {name} == {v}" for name, v in layout if name not in changed]
     remark = "  # The layout of the files. Drop a line to see what parc would choose, and gain."
     return "\n".join(["goal {", "  maximize mfu", remark, *conditions, "}"])
 

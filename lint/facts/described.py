@@ -27,6 +27,8 @@ _WORDS = {
     "global_batch": "global batch",
 }
 _PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
+#: Degrees that a layout without experts has not.
+EXPERT_DEGREES = ("ep", "etp")
 RECOMPUTED = ("none", "selective", "fine", "full")
 
 
@@ -61,6 +63,8 @@ def described_layout(launch: LaunchedJob) -> dict[str, int | str]:
     found: dict[str, int | str] = known(**{name: launch.number(name) for name in degrees})
     if (launch.number("ulysses") or 1) > 1:
         found["cp"] = launch.number("ulysses") or 1
+    if not launch.number("experts"):
+        found = {name: ways for name, ways in found.items() if name not in EXPERT_DEGREES}
     found |= known(**{name: launch.number(name) for name in ("micro_batch", "zero")})
     found |= {name: size for name in ("hpz",) if (size := launch.number(name) or 1) > 1}
     if (launch.number("dp_replicate") or 1) > 1:

@@ -6,7 +6,7 @@ from ....dsl.inputs.documents import json_value
 from ....dsl.job import Train
 from ....dsl.model import Model
 from ....reading.facts import LaunchConfig, text_of, texts_of
-from ...described import known
+from ...described import known, rate_of
 from ..option_rows import ROWS
 from ..resume import ELASTIC_SWITCH
 
@@ -56,6 +56,8 @@ def train(config: LaunchConfig) -> dict[str, Any]:
     written = _section(values, "training") | known(seed=values.get("seed"))
     found |= {name: value for name, value in written.items() if name in Train.model_fields}
     optimizer = text_of(config.setting("json", "optimizer.type"))
+    if optimizer == "SGD":
+        found |= known(beta1=rate_of(config.setting("json", "optimizer.params.momentum")))
     weights = text_of(config.option("--weights"))
     found |= {"elastic": True} if config.given(ELASTIC_SWITCH) else {}
     return found | known(weights=weights, optimizer=_OPTIMIZERS.get(optimizer or ""))

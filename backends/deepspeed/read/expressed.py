@@ -15,6 +15,8 @@ from .jobs import TRAINER
 _NEUTRAL: Mapping[str, tuple[str, ...]] = {
     "bf16.immediate_grad_update": ("True",),
     "data_types.grad_accum_dtype": ("fp32",),
+    "fp16.initial_scale_power": ("16",),
+    "fp16.loss_scale": ("0",),
     "optimizer.params.adam_w_mode": ("True",),
     "optimizer.params.eps": ("1e-08",),
     "seq_parallel_communication_data_type": ("bf16", "fp16"),
@@ -30,6 +32,9 @@ def says(config: LaunchConfig, setting: Setting) -> bool | None:
     """Whether a job says a key or an option, with this value; None where its values tell."""
     if _is_known(config, setting):
         return True
+    allowed, text = _NEUTRAL.get(setting.name), text_of(setting)
+    if allowed is not None and (not allowed or text in allowed):
+        return True
     names = {setting.name, setting.name.replace("_", "-")}
     row = next((row for row in ROWS.rows if names & {*row.names}), None)
     if setting.scope not in ("argument", "json") or row is None or row.owner == "other":
@@ -39,9 +44,6 @@ def says(config: LaunchConfig, setting: Setting) -> bool | None:
     if row.name == "--save" and is_of_the_run(setting):
         return True
     if row.name == "wandb.project" and written(config, "training").get("tracker") == "wandb":
-        return True
-    allowed = _NEUTRAL.get(row.name)
-    if allowed is not None and (not allowed or text_of(setting) in allowed):
         return True
     return None
 

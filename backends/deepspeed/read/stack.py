@@ -14,6 +14,7 @@ def stack(config: LaunchConfig) -> dict[str, Any]:
         **{name: value for name, value in written(config, "kernels").items() if name in KERNELS},
         **known(
             grad_dtype=_grad_dtype(config),
+            accumulate="compute" if _sums_as_computed(config) else None,
             tp_overlap=True if overlapped == "True" else None,
             dp_overlap=False if _waits(config) else None,
         ),
@@ -29,6 +30,14 @@ def _grad_dtype(config: LaunchConfig) -> str | None:
     if divided > 1:
         chosen = chosen or "fp32"
     return chosen if chosen in ("fp32", "bf16") and chosen != computed else None
+
+
+def _sums_as_computed(config: LaunchConfig) -> bool:
+    """Whether gradients are added up in the dtype of the computation, as ZeRO does by itself
+    (get_data_types in runtime/engine.py)."""
+    stage = number_of(config.setting("json", "zero_optimization.stage")) or 0
+    own = config.setting("json", "data_types.grad_accum_dtype") is None
+    return stage >= 1 and own and any(_on(config, f"{name}.enabled") for name in ("bf16", "fp16"))
 
 
 def _on(config: LaunchConfig, key: str) -> bool:

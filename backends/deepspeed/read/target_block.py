@@ -25,7 +25,10 @@ def options(config: LaunchConfig) -> dict[str, Any]:
     found |= {} if config.given("--save") else {"save": None}
     if written(config, "training").get("tracker") != "wandb":
         found |= known(wandb=text_of(config.setting("json", "wandb.project")))
-    found |= known(data=_data(config, "--data"), valid_data=_data(config, "--valid-data"))
+    evaluated = _data(config, "--valid-data")
+    if evaluated is None and config.given("--eval-interval") and not config.given("--valid-data"):
+        evaluated = Data()
+    found |= known(data=_data(config, "--data"), valid_data=evaluated)
     found |= known(version=written_release(config, "deepspeed")) | stack(config)
     defaults = Options.model_fields
     return {name: value for name, value in found.items() if value != defaults[name].default}

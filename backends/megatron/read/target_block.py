@@ -38,10 +38,14 @@ def options(config: LaunchConfig) -> Values:
 
 
 def layout(config: LaunchConfig) -> Values:
-    """Layers of a chunk that are recomputed in full, where these are not all."""
-    full, method = config.value("recompute") == "full", text_of(config.option("--recompute-method"))
+    """Layers of a chunk that are recomputed in full; 0 stands for all."""
+    if config.value("recompute") != "full":
+        return {}
+    method = text_of(config.option("--recompute-method"))
     layers = number_of(config.option("--recompute-num-layers"))
-    return {"recompute_layers": layers} if full and method == "block" and layers else {}
+    if method == "uniform" and layers == 1:
+        return {"recompute_layers": 0}
+    return {"recompute_layers": layers} if method == "block" and layers else {}
 
 
 def _says(name: str, value: Any) -> bool:

@@ -37,6 +37,8 @@ def train(config: LaunchConfig) -> Values:
     scope = "python" if _python(config) else "toml"
     found = counts(config, {"seed": (scope, _OLDER_SEED)})
     found |= ROWS.values(config, "train", scope=scope)
+    if text_of(config.setting(scope, "training.max_norm", "training.max_norm.0")) == "inf":
+        found["clip_grad"] = 0.0
     found |= schedule(config, scope, found)
     return found | kernels(config, scope) | checkpoints(config, scope)
 
