@@ -119,7 +119,7 @@ def _nothing_known(config: LaunchConfig, setting: Setting) -> None:
 
 
 def _last(config: LaunchConfig) -> Iterator[Setting]:
-    """The last setting of each name, which counts; every item of a command's list has its own."""
+    """The last setting of each name, which counts."""
     last: dict[tuple[str, str], Setting] = {}
     for setting in config.settings:
         if setting.scope in _SCOPES:

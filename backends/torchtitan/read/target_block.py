@@ -77,7 +77,7 @@ def _project(config: LaunchConfig) -> dict[str, Any]:
 
 
 def _evaluation(config: LaunchConfig) -> dict[str, Any]:
-    """What is evaluated on, how often and for how long."""
+    """Data of evaluation, how often it happens, and how long one is."""
     data = _data(config, "validation") if _on(config, "validation.enable") else None
     if data is None:
         return {}

@@ -52,7 +52,10 @@ def checkpoints(config: LaunchConfig, scope: str) -> Values:
 
 def _tracker(config: LaunchConfig, scope: str) -> Values:
     on = {name: text_of(config.setting(scope, f"metrics.enable_{name}")) for name in TRACKERS}
-    return known(tracker=next((name for name in TRACKERS if on[name] in ("True", "true")), None))
+    if text_of(config.setting("environment", "WANDB_PROJECT")) is not None:
+        del on["wandb"]  # its project is a setting of the target
+    chosen = (name for name in TRACKERS if on.get(name) in ("True", "true"))
+    return known(tracker=next(chosen, None))
 
 
 def _timeout(config: LaunchConfig, scope: str) -> float | None:
