@@ -103,7 +103,6 @@ FILES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"run.sh": "axolotl train cfg.yaml", "cfg.yaml": AXOLOTL},
         [
             "base_model meta-llama/Llama-3.1-8B", "learning_rate 1e-5", "dp_shard_size 4",
-            "fsdp_config.reshard_after_forward True",
         ],
     ),
     "verl": (
