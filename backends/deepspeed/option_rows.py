@@ -101,3 +101,7 @@ _ROWS = (
     OptionRow("zero_optimization.sub_group_size", "chosen"),
 )
 ROWS = OptionRows("json", _ROWS)
+#: Names of the three keys of the batch: sequences of a step, of a rank's micro-batch, and micro-batches.
+BATCH = tuple(ROWS.fact(name).name for name in ("global_batch", "micro_batch", "microbatches"))
+#: The key of the optimizer's kind.
+OPTIMIZER = ROWS.by_name["optimizer.type"].name

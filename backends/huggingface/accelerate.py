@@ -19,7 +19,7 @@ from ...reading.launchers import Started
 from ...reading.named_files import missing, named_file
 from ...reading.yaml_settings import Scalar, yaml_scalars
 from .fsdp import BLOCK, Fsdp, of_configuration, with_fsdp
-from .option_rows import ACCELERATE, option
+from .option_rows import ACCELERATE, KIND, option
 
 CONFIG = "--config-file"
 #: trl's word for it, a path or the name of one of its own configurations, of which three are DeepSpeed's
@@ -30,7 +30,6 @@ _OFFLOADED = tuple(
     ACCELERATE.by_name[f"deepspeed_config.offload_{what}_device"] for what in ("optimizer", "param")
 )
 _JSON = ACCELERATE.by_name["deepspeed_config.deepspeed_config_file"].name
-_KIND = ACCELERATE.by_name["distributed_type"].name
 _PRECISION = ACCELERATE.fact("precision")
 _DEGREES = tuple(
     row for row in ACCELERATE.rows if row.fact and row.name.startswith("parallelism_config.")
@@ -61,7 +60,7 @@ class Accelerate:
         if not asked and (other or not self._distributes("FSDP")):
             return None
         keys = {name: each for name, each in self.scalars.items() if name.startswith(f"{BLOCK}.")}
-        switch = self.scalars.get(_KIND)
+        switch = self.scalars.get(KIND)
         if given is not None:
             keys |= {
                 scalar.name: scalar
@@ -69,7 +68,7 @@ class Accelerate:
                 if name.startswith("--fsdp-")
                 for scalar in (option_scalar(f"{BLOCK}.{key_of(name)}", option),)
             }
-            switch = option_scalar(_KIND, given.values[_FSDP]) if asked else switch
+            switch = option_scalar(KIND, given.values[_FSDP]) if asked else switch
         return None if switch is None else of_configuration(keys, switch)
 
     @property
@@ -79,7 +78,7 @@ class Accelerate:
             yield from _number(row.fact, self)
 
     def _distributes(self, kind: str) -> bool:
-        scalar = self.scalars.get(_KIND)
+        scalar = self.scalars.get(KIND)
         return scalar is not None and scalar.text.upper() == kind
 
     @property
@@ -114,7 +113,7 @@ def accelerate(launch: Started, texts: Mapping[str, str], folder: Folder) -> Acc
 
 def _predefined(place: Word) -> Iterator[tuple[str, Scalar]]:
     stage = str(place.text).removeprefix("zero")
-    said = {_KIND: "DEEPSPEED", ACCELERATE.fact("zero").name: stage}
+    said = {KIND: "DEEPSPEED", ACCELERATE.fact("zero").name: stage}
     for name, text in {**said, _PRECISION.name: "bf16"}.items():
         yield name, Scalar(name, text, False, place.path, place.line, place.column)
 
@@ -124,7 +123,7 @@ _YAML = Kind("accelerate", carrier="yaml")
 
 def is_config(text: str) -> bool:
     """Whether a YAML found in a folder is accelerate's."""
-    if not re.search(rf"^{_KIND}:", text, re.MULTILINE):
+    if not re.search(rf"^{KIND}:", text, re.MULTILINE):
         return False
     try:
         return ACCELERATE.fact("gpus").name in yaml_scalars("", text)
@@ -141,7 +140,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
         if own or unread.over_limit:
             yield LaunchConfig(_YAML if own else UNREAD, (), (unread,), texts={path: text})
         return
-    if _KIND not in configured.scalars:
+    if KIND not in configured.scalars:
         return
     counts = {fact.name: fact for name in ("nodes", "gpus") for fact in _number(name, configured)}
     if len(counts) > 1:

@@ -10,6 +10,10 @@ from ...compiler.plan import OFFLOAD
 from ..described import rate_of
 from ..option_row import OptionRow, OptionRows
 
+#: The key of accelerate's configuration that says who distributes.
+KIND = "distributed_type"
+#: axolotl's key of the model that it starts from.
+BASE = "base_model"
 _RECOMPUTED = (("true", "full"), ("false", "none"))
 #: FSDP's strategies as stages of ZeRO, by the words and the numbers that accelerate takes (1.15
 #: utils/constants.py:38, utils/dataclasses.py:1847); a hybrid one shards within a node.
@@ -79,15 +83,13 @@ _TRAINER = (
     OptionRow("resume_from_checkpoint", "watched"),
     OptionRow("enable_jit_checkpoint", "watched"),
 )
-#: axolotl's key of the model that it starts from.
-BASE = "base_model"
 #: Arguments of the Trainer, by the name of the field.
 TRAINER = OptionRows("yaml", _TRAINER)
 
 _ACCELERATE = (
     OptionRow("num_machines", "layout", fact="nodes"),
     OptionRow("num_processes", "layout", fact="gpus"),
-    OptionRow("distributed_type", "layout"),
+    OptionRow(KIND, "layout"),
     OptionRow("mixed_precision", "train", fact="precision", values=(("no", "fp32"),)),
     # DeepSpeed, where no config of its own is named.
     OptionRow("deepspeed_config.deepspeed_config_file", "chosen"),

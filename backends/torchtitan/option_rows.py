@@ -104,3 +104,8 @@ _ROWS = (
     OptionRow("-m", "chosen"),
 )
 ROWS = OptionRows("toml", _ROWS)
+#: Names of the sequences of a rank, the newest first.
+LOCAL_BATCH = (ROWS.by_name["training.local_batch_size"].name, "training.batch_size")
+#: The part of them that a pipeline takes at once, and the order of its passes.
+PIPELINE_MICRO_BATCH = ROWS.by_name["parallelism.pipeline_parallel_microbatch_size"].name
+SCHEDULE = ROWS.by_name["parallelism.pipeline_parallel_schedule"].name

@@ -3,7 +3,9 @@
 import re
 from dataclasses import replace
 from pathlib import PurePath
+from typing import Literal
 
+from ...backends.huggingface.option_rows import ACCELERATE, TRAINER, option
 from ...reading import programs
 from ...reading.facts import Setting, dashed, text_of
 from .launched_job import LaunchedJob
@@ -37,7 +39,7 @@ def training_arguments(launch: LaunchedJob) -> list[Setting]:
     that LLaMA-Factory or TRL reads, alone or named by a command; axolotl and ms-swift's Megatron, whose batch
     is `micro_batch_size`, have keys of their own."""
     if launch.kind.program == "trainer":
-        if launch.setting("yaml", "per_device_train_batch_size") is None:
+        if launch.setting("yaml", TRAINER.fact("micro_batch").name) is None:
             return []
         keys = [replace(each, name=f"--{each.name}") for each in launch.all("yaml")]
         return [*launch.all("argument"), *keys]
@@ -47,6 +49,12 @@ def training_arguments(launch: LaunchedJob) -> list[Setting]:
 def trainer_argument(launch: LaunchedJob, name: str) -> Setting | None:
     """An argument of a trainer by its field's name: an option of the command, else a key of its YAML."""
     return launch.option(f"--{name.replace('_', '-')}") or launch.setting("yaml", name)
+
+
+def accelerate_count(launch: LaunchedJob, fact: Literal["nodes", "gpus"]) -> Setting | None:
+    """The machines or the processes that accelerate is given: by its command, else by its configuration."""
+    name = ACCELERATE.fact(fact).name
+    return launch.setting("launcher", option(name)) or launch.setting("yaml", name)
 
 
 def is_on(setting: Setting | None) -> bool:

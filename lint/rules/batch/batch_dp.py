@@ -12,6 +12,7 @@ torchrun --nnodes 3 --nproc-per-node 8 pretrain_gpt.py --micro-batch-size 1 --gl
 
 from collections.abc import Iterator
 
+from ....backends.torchtitan.option_rows import LOCAL_BATCH, PIPELINE_MICRO_BATCH
 from ....reading.facts import number_of
 from ...compiler_predicates import enforced, legal_values
 from ...facts.launched_job import LaunchedJob
@@ -66,7 +67,7 @@ def _local(launch: LaunchedJob, name: str) -> int | None:
     """The local batch, of which torchtitan's global batch must be a multiple, cut by a pipeline or not."""
     if name != "micro_batch" or launch.framework != "torchtitan":
         return None
-    return number_of(launch.setting("toml", "training.local_batch_size", "training.batch_size"))
+    return number_of(launch.setting("toml", *LOCAL_BATCH))
 
 
 def _nearest(launch: LaunchedJob) -> str | None:
@@ -80,8 +81,8 @@ def _nearest(launch: LaunchedJob) -> str | None:
 
 def _micro_batches(launch: LaunchedJob) -> Iterator[Complaint]:
     """A pipeline cuts the local batch into micro-batches (distributed/pipeline_parallel.py:191)."""
-    local = launch.setting("toml", "training.local_batch_size", "training.batch_size")
-    micro = launch.setting("toml", "parallelism.pipeline_parallel_microbatch_size")
+    local = launch.setting("toml", *LOCAL_BATCH)
+    micro = launch.setting("toml", PIPELINE_MICRO_BATCH)
     size, part, pp = number_of(local), number_of(micro), launch.number("pp")
     if local and micro and size and part and (pp or 1) > 1 and size % part:
         message = f"{local.name} {size} is not a multiple of {micro.name} {part}"

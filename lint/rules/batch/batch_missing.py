@@ -24,6 +24,7 @@ Good:
 
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import TRAINER, option
 from ....dsl.diagnostics import Severity
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
@@ -50,9 +51,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _filled_in(launch: LaunchedJob) -> bool:
     """Whether a trainer above DeepSpeed gives the batch: Hugging Face names its config by --deepspeed."""
     config = launch.option("--deepspeed", "--deepspeed-config-file")
-    trainer = launch.given(
-        "--per-device-train-batch-size", "--model-name-or-path", "--use-deepspeed"
-    )
+    size = option(TRAINER.fact("micro_batch").name)
+    trainer = launch.given(size, "--model-name-or-path", "--use-deepspeed")
     named = launch.given("--deepspeed-config", "--deepspeed_config")
     whole = launch.kind.involves("megatron") or named or not launch.all("argument")
     return trainer or bool(config and config.values) or not whole

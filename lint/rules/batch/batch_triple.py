@@ -24,6 +24,7 @@ Good:
 import math
 from collections.abc import Iterator, Mapping
 
+from ....backends.deepspeed.option_rows import BATCH
 from ....dsl.diagnostics import Severity
 from ....reading.facts import number_of
 from ...facts.launched_job import LaunchedJob
@@ -38,9 +39,7 @@ TRAINING = True
 FILE = "ds_config.json"
 
 
-TOTAL = "train_batch_size"
-MICRO = "train_micro_batch_size_per_gpu"
-STEPS = "gradient_accumulation_steps"
+TOTAL, MICRO, STEPS = BATCH
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:

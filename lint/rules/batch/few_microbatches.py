@@ -16,6 +16,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --n
 from collections.abc import Iterator
 
 from ....backends.reader import Missing
+from ....backends.torchtitan.option_rows import LOCAL_BATCH, PIPELINE_MICRO_BATCH
 from ....dsl.diagnostics import Severity
 from ....reading.facts import number_of
 from ...compiler_predicates import places
@@ -81,8 +82,8 @@ def _asserts(launch: LaunchedJob, pp: int, microbatches: int) -> bool:
 def _microbatches(known: Known) -> int:
     """torchtitan's pipeline sees the local batch alone; others the whole share of the global batch."""
     if known.launch.framework == "torchtitan":
-        local = known.launch.setting("toml", "training.local_batch_size", "training.batch_size")
-        given = known.launch.setting("toml", "parallelism.pipeline_parallel_microbatch_size")
+        local = known.launch.setting("toml", *LOCAL_BATCH)
+        given = known.launch.setting("toml", PIPELINE_MICRO_BATCH)
         size, micro = number_of(local), number_of(given) if given else 1
         if local is None or not size or not micro or size % micro:
             raise Missing("microbatches")

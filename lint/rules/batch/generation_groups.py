@@ -23,6 +23,7 @@ accelerate launch --num_processes 4 --num_machines 1 -m trl.scripts.grpo --outpu
 import re
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import TRAINER
 from ....dsl.diagnostics import Severity
 from ....reading.facts import number_of
 from ...facts.launched_job import LaunchedJob
@@ -40,6 +41,7 @@ SINCE = "2026-12"
 TRAINING = True
 FILE = "train.sh"
 
+_MICRO = TRAINER.fact("micro_batch").name
 #: With a teacher the signal of a completion is its distance from the teacher (ms-swift, GKD of trl).
 _TEACHERS = ("teacher_model", "teacher_model_name_or_path", "teacher_kl_coef")
 #: num_generations of GRPOConfig.
@@ -50,7 +52,7 @@ _OWN = re.compile(r"^trl\b|^swift\b|\btrl[./]scripts[./]grpo\b")
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     given = trainer_argument(launch, "num_generations")
-    each = trainer_argument(launch, "per_device_train_batch_size")
+    each = trainer_argument(launch, _MICRO)
     if each is None or (given is None and not re.search("grpo", launch.config.program or "")):
         return
     group = _GROUP if given is None else number_of(given)
@@ -74,9 +76,9 @@ def _completions(launch: LaunchedJob, one_step: bool) -> tuple[int, str] | None:
     if whole:
         return whole, "generation_batch_size"
     ranks = launch.number("gpus")
-    micro = number_of(trainer_argument(launch, "per_device_train_batch_size"))
+    micro = number_of(trainer_argument(launch, _MICRO))
     accumulation = trainer_argument(launch, "steps_per_generation") or trainer_argument(
-        launch, "gradient_accumulation_steps"
+        launch, TRAINER.fact("microbatches").name
     )
     steps = 1 if one_step or accumulation is None else number_of(accumulation)
     if not ranks or not micro or not steps:

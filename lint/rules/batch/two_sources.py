@@ -23,6 +23,8 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_con
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ....backends.deepspeed.option_rows import BATCH, ROWS
+from ....backends.huggingface.option_rows import TRAINER, option
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import (
@@ -40,18 +42,19 @@ SOURCE = "sahil280114/codealpaca#14, CarperAI/trlx#376, hiyouga/LlamaFactory#201
 TRAINING = True
 
 
+TOTAL, MICRO, STEPS = BATCH
+CLIP = ROWS.setting("train", "clip_grad").name
+_PER_DEVICE, _ACCUMULATION = (
+    option(TRAINER.fact(name).name) for name in ("micro_batch", "microbatches")
+)
 #: DeepSpeed's key, and the options with the same meaning.
 SAME = {
-    "train_batch_size": ("--global-batch-size",),
-    "train_micro_batch_size_per_gpu": (
-        "--micro-batch-size",
-        "--per-device-train-batch-size",
-        "--train-micro-batch-size-per-gpu",
-    ),
-    "gradient_accumulation_steps": ("--gradient-accumulation-steps",),
+    TOTAL: ("--global-batch-size",),
+    MICRO: ("--micro-batch-size", _PER_DEVICE, option(MICRO)),
+    STEPS: (_ACCUMULATION,),
     "zero_optimization.stage": ("--zero-stage",),
-    "gradient_clipping": ("--clip-grad", "--max-grad-norm"),
-    "optimizer.params.lr": ("--lr", "--learning-rate"),
+    CLIP: ("--clip-grad", "--max-grad-norm"),
+    "optimizer.params.lr": ("--lr", option(TRAINER.setting("train", "learning_rate").name)),
 }
 
 
@@ -59,7 +62,7 @@ SAME = {
 #: bigscience-workshop's, :606 of deepspeedai's @f4157bea): that of the config is not used.
 _LR = "optimizer.params.lr"
 #: What a loop that takes batches from its own loader does not take from the config.
-_OF_LOOP = ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+_OF_LOOP = (MICRO, STEPS)
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -119,23 +122,22 @@ def _default_stage(launch: LaunchedJob) -> Iterator[Complaint]:
 def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
     """accelerate's own options and configuration against those of the program that it starts."""
     if reads_training_arguments(launch):
-        for key in ("gradient_accumulation_steps", "gradient_clipping"):
+        for key in (STEPS, CLIP):
             config, given = launch.setting("yaml", f"deepspeed_config.{key}"), launch.option(
                 *SAME[key]
             )
             if config is not None and given is not None and _differ(config, given):
                 yield _complaint(given, config)
-    for name in ("--gradient-accumulation-steps",):
-        outer, inner = launch.setting("launcher", name), launch.option(name)
-        if outer is not None and inner is not None and _differ(outer, inner):
-            yield _complaint(inner, outer)
+    outer, inner = launch.setting("launcher", _ACCUMULATION), launch.option(_ACCUMULATION)
+    if outer is not None and inner is not None and _differ(outer, inner):
+        yield _complaint(inner, outer)
 
 
 #: transformers 4.20.1 to 5.10.4 training_args.py: what a key is compared with where no option is given.
 DEFAULTS = {
-    "train_micro_batch_size_per_gpu": 8,
-    "gradient_accumulation_steps": 1,
-    "gradient_clipping": 1.0,
+    MICRO: 8,
+    STEPS: 1,
+    CLIP: 1.0,
 }
 
 
@@ -159,16 +161,16 @@ def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:
     DeepSpeed derive the accumulation."""
     if not compares_deepspeed(launch):
         return
-    total = launch.key("train_batch_size")
-    micro = launch.option("--per-device-train-batch-size")
-    steps = launch.option("--gradient-accumulation-steps")
+    total = launch.key(TOTAL)
+    micro = launch.option(_PER_DEVICE)
+    steps = launch.option(_ACCUMULATION)
     gpus, size, each = launch.number("gpus"), number_of(total), number_of(micro)
     count = 1 if steps is None else number_of(steps)
     if not (total and micro and gpus and size and each and count):
         return
     if each * count * gpus != size:
         message = (
-            f"train_batch_size {size}, but the command line gives micro-batch {each} * accumulation {count} "
+            f"{TOTAL} {size}, but the command line gives micro-batch {each} * accumulation {count} "
             f"* {gpus} GPUs = {each * count * gpus}"
         )
         yield Complaint(

@@ -21,6 +21,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 8192 -
 
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import TRAINER, option
 from ....backends.megatron.option_rows import ROWS
 from ....dsl.diagnostics import Severity
 from ....reading.facts import LaunchConfig, Unknown, text_of
@@ -42,14 +43,15 @@ TRAINING = True
 _SIZES = ("layers", "hidden", "heads", "kv_heads", "experts")
 #: Facts and settings that make another training of the same model.
 _TRAINING = ("tp", "pp", "seq_len", "global_batch", "precision")
+_RATE = TRAINER.setting("train", "learning_rate").name
 _SETTINGS = (
     ("argument", ROWS.setting("train", "learning_rate").name),
     ("argument", "--data-path"),
-    ("argument", "--learning-rate"),
+    ("argument", option(_RATE)),
     ("argument", "--model-name-or-path"),
     ("toml", "optimizer.lr"),
     ("toml", "training.dataset"),
-    ("yaml", "learning_rate"),
+    ("yaml", _RATE),
     ("yaml", "model_name_or_path"),
     ("yaml", "dataset"),
 )

@@ -28,6 +28,8 @@ num_processes: 8
 
 from collections.abc import Iterator
 
+from ....backends.deepspeed.option_rows import ROWS
+from ....backends.huggingface.option_rows import KIND, TRAINER
 from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -40,8 +42,8 @@ FILE = "launch.sh"
 
 #: Keys of `deepspeed_config` that may not stand beside the file.
 FIELDS = (
-    "gradient_accumulation_steps",
-    "gradient_clipping",
+    TRAINER.fact("microbatches").name,
+    ROWS.setting("train", "clip_grad").name,
     "zero_stage",
     "offload_optimizer_device",
     "offload_param_device",
@@ -53,7 +55,7 @@ FIELDS = (
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     named = launch.setting("yaml", "deepspeed_config.deepspeed_config_file")
-    kind = launch.setting("yaml", "distributed_type")
+    kind = launch.setting("yaml", KIND)
     if named is None or named.values == ("null",) or text_of(kind) != "DEEPSPEED":
         return
     told = [launch.setting("yaml", f"deepspeed_config.{name}") for name in FIELDS]

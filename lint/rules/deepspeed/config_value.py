@@ -20,6 +20,7 @@ Good:
 import re
 from collections.abc import Iterator
 
+from ....backends.deepspeed.option_rows import BATCH, OPTIMIZER
 from ....backends.released_options import ReleasedOption
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Unknown, Value, text_of
@@ -41,9 +42,7 @@ FILE = "ds_config.json"
 
 #: Hand-read keys with the kind of value they want.
 TOP = {
-    "train_batch_size": "count",
-    "train_micro_batch_size_per_gpu": "count",
-    "gradient_accumulation_steps": "count",
+    **dict.fromkeys(BATCH, "count"),
     "fp16": "section",
     "bf16": "section",
     "optimizer": "section",
@@ -51,7 +50,7 @@ TOP = {
     "communication_data_type": ("fp16", "fp32", "bf16", "bfp16"),
     "seq_parallel_communication_data_type": ("fp16", "fp32", "bf16", "bfp16"),
     "data_types.grad_accum_dtype": ("fp32", "fp16", "bf16"),
-    "optimizer.type": (
+    OPTIMIZER: (
         "adagrad", "adam", "adamw", "lamb", "muadam", "muadamw", "musgd", "lion", "muon",
         "onebitadam", "onebitlamb", "zerooneadam", "cpuadam", "fusedadam",
         "asgd", "adadelta", "adafactor", "adamax", "lbfgs", "nadam", "radam", "rmsprop", "rprop",

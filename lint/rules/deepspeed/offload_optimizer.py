@@ -26,6 +26,7 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --hidden-size 4096 --num-la
 
 from collections.abc import Iterator
 
+from ....backends.deepspeed.option_rows import OPTIMIZER
 from ....dsl.diagnostics import Severity
 from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
@@ -49,7 +50,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     if not launch.kind.involves("megatron"):
         return
-    if launch.given("--cpu-optimizer") or _forced_off(launch) or launch.key("optimizer.type"):
+    if launch.given("--cpu-optimizer") or _forced_off(launch) or launch.key(OPTIMIZER):
         return
     message = f"offload_optimizer {text_of(at)}, and the script builds an optimizer for the GPU"
     help_text = '--cpu-optimizer, or "zero_force_ds_cpu_optimizer": false'

@@ -23,6 +23,7 @@ from ....reading.facts import dashed, number_of, text_of
 from ...facts.batch import batches
 from ...facts.commands import ran_by
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import accelerate_count
 from ...finding import Complaint, Related
 
 CODE = "PAR603"
@@ -66,10 +67,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _named_gpus(launch: LaunchedJob) -> Iterator[Complaint]:
     """accelerate's share of a machine, and the GPUs that are named for it."""
-    processes, machines, named = (
-        launch.setting("launcher", f"--{name.replace('_', '-')}") or launch.setting("yaml", name)
-        for name in ("num_processes", "num_machines", "gpu_ids")
-    )
+    processes, machines = accelerate_count(launch, "gpus"), accelerate_count(launch, "nodes")
+    named = launch.setting("launcher", "--gpu-ids") or launch.setting("yaml", "gpu_ids")
     devices, count = text_of(named) or "", number_of(processes)
     over = 1 if machines is None else number_of(machines)
     if processes is None or named is None or not count or not over:

@@ -32,6 +32,7 @@ from ....reading.facts import dashed, number_of
 from ...facts.batch import batches
 from ...facts.commands import launchers, place_of, ran_by, step_options
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import accelerate_count
 from ...finding import At, Complaint, Related
 
 CODE = "PAR667"
@@ -81,8 +82,7 @@ def _otherwise(text: str) -> bool:
 
 
 def _machines(launch: LaunchedJob) -> int | None:
-    said = launch.setting("launcher", "--nnodes", "--num-machines")
-    return number_of(said or launch.setting("yaml", "num_machines"))
+    return number_of(launch.setting("launcher", "--nnodes") or accelerate_count(launch, "nodes"))
 
 
 def _rank(launch: LaunchedJob, command: TracedCommand, word: Word) -> tuple[At, int] | None:

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 from ....reading.facts import number_of
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import accelerate_count
 from ...finding import Complaint, Related
 
 CODE = "PAR663"
@@ -34,12 +35,7 @@ SINCE = "2026-12"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    processes = launch.setting("launcher", "--num-processes") or launch.setting(
-        "yaml", "num_processes"
-    )
-    machines = launch.setting("launcher", "--num-machines") or launch.setting(
-        "yaml", "num_machines"
-    )
+    processes, machines = accelerate_count(launch, "gpus"), accelerate_count(launch, "nodes")
     count, over = number_of(processes), number_of(machines)
     if processes is None or machines is None or not count or not over or count % over == 0:
         return

@@ -24,6 +24,7 @@ srun torchrun --nnodes "$SLURM_NNODES" --nproc-per-node "${SLURM_GPUS_ON_NODE:-8
 import re
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import ACCELERATE
 from ....reading.facts import number_of
 from ...facts.batch import Batch, batches
 from ...facts.commands import launchers, literal, ran_by, set_by, step_options, steps
@@ -97,7 +98,7 @@ _PART = frozenset({"nodes", "ntasks", "nodelist", "relative", "het-group"})
 
 def _machines(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
     """accelerate on each node, told where the first one is, and its file has another number of machines."""
-    asked, counted = batch.get("nodes"), launch.setting("yaml", "num_machines")
+    asked, counted = batch.get("nodes"), launch.setting("yaml", ACCELERATE.fact("nodes").name)
     joined, said = launch.setting("launcher", *_JOINED), launch.setting(
         "launcher", "--num-machines"
     )

@@ -28,6 +28,7 @@ pipeline_parallel_layers_per_stage = 11
 
 from collections.abc import Iterator
 
+from ....backends.torchtitan.option_rows import SCHEDULE
 from ....reading.facts import number_of, text_of
 from ...compiler_predicates import legal_values
 from ...facts.launched_job import LaunchedJob
@@ -53,7 +54,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     less = sum(_less(launch, end) for end in ("first", "last"))
     stages = -(-(layers + less) // size)
-    schedule = text_of(launch.setting("toml", "parallelism.pipeline_parallel_schedule")) or "1F1B"
+    schedule = text_of(launch.setting("toml", SCHEDULE)) or "1F1B"
     related = (
         Related(f"pp {pp}", launch.facts["pp"]),
         Related(f"layers {layers}", launch.facts["layers"]),

@@ -22,6 +22,7 @@ mode = "full"
 import re
 from collections.abc import Iterator
 
+from ....backends.torchtitan.option_rows import SCHEDULE
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting, Unknown, Value
 from ...facts.launched_job import LaunchedJob
@@ -53,7 +54,7 @@ WORDS = {
     "optimizer.implementation": ("for-loop", "foreach", "fused"),
     "optimizer.name": ("Adam", "AdamW"),
     "checkpoint.async_mode": ("disabled", "async", "async_with_pinned_mem"),
-    "parallelism.pipeline_parallel_schedule": (
+    SCHEDULE: (
         "1F1B", "Interleaved1F1B", "GPipe", "LoopedBFS", "InterleavedZeroBubble",
         "PipelineScheduleSingle", "PipelineScheduleMulti", "ZBVZeroBubble", "DualPipeV",
     ),

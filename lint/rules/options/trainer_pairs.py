@@ -14,6 +14,7 @@ torchrun --nproc-per-node 8 train.py --output_dir out --per_device_train_batch_s
 
 from collections.abc import Iterator
 
+from ....backends.deepspeed.option_rows import OPTIMIZER
 from ....compiler.target import Effect
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, number_of, text_of
@@ -80,7 +81,7 @@ def _logging(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _schedule(launch: LaunchedJob) -> Iterator[Complaint]:
     """An optimizer of DeepSpeed without its schedule, which some releases refuse."""
-    optimizer, release = launch.key("optimizer.type"), launch.release(TRANSFORMERS).release
+    optimizer, release = launch.key(OPTIMIZER), launch.release(TRANSFORMERS).release
     if optimizer is None or release not in _PAIRED or not compares_deepspeed(launch):
         return
     if not any(each.name.startswith("scheduler") for each in launch.all("json")):

@@ -19,6 +19,7 @@ learning_rate: 1.0e-4
 
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import TRAINER
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -32,8 +33,8 @@ FILE = "train.yaml"
 
 #: Whole numbers of the Trainer, of axolotl and of LLaMA-Factory, which count from 1.
 NUMBERS = (
-    "per_device_train_batch_size", "gradient_accumulation_steps", "micro_batch_size", "sequence_len",
-    "cutoff_len",
+    TRAINER.fact("micro_batch").name, TRAINER.fact("microbatches").name, "micro_batch_size",
+    "sequence_len", "cutoff_len",
 )  # fmt: skip
 
 

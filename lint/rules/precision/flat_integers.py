@@ -30,6 +30,7 @@ fsdp_config:
 
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import KIND
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import is_on, trainer_argument
@@ -58,7 +59,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _sharded(launch: LaunchedJob) -> Setting | None:
     """The setting that asks for FSDP: `fsdp` of a trainer, or accelerate's distributed_type."""
-    kind = launch.setting("yaml", "distributed_type")
+    kind = launch.setting("yaml", KIND)
     if kind is not None and text_of(kind) == "FSDP":
         return kind
     one, first = trainer_argument(launch, "fsdp"), launch.setting("yaml", "fsdp.0")
