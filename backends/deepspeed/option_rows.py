@@ -103,5 +103,8 @@ _ROWS = (
 ROWS = OptionRows("json", _ROWS)
 #: Names of the three keys of the batch: sequences of a step, of a rank's micro-batch, and micro-batches.
 BATCH = tuple(ROWS.fact(name).name for name in ("global_batch", "micro_batch", "microbatches"))
-#: The key of the optimizer's kind.
+#: The keys of the optimizer's kind and of its schedule's.
 OPTIMIZER = ROWS.by_name["optimizer.type"].name
+SCHEDULE = "scheduler.type"
+#: The section that names modules which ZeRO 3 gathers whole.
+LEAVES = "zero_optimization.leaf_module"

@@ -19,7 +19,7 @@ from ...reading.launchers import Started
 from ...reading.named_files import missing, named_file
 from ...reading.yaml_settings import Scalar, yaml_scalars
 from .fsdp import BLOCK, Fsdp, of_configuration, with_fsdp
-from .option_rows import ACCELERATE, KIND, option
+from .option_rows import ACCELERATE, CONFIG_FILE, KIND, option
 
 CONFIG = "--config-file"
 #: trl's word for it, a path or the name of one of its own configurations, of which three are DeepSpeed's
@@ -29,7 +29,6 @@ _PREDEFINED = ("zero1", "zero2", "zero3")
 _OFFLOADED = tuple(
     ACCELERATE.by_name[f"deepspeed_config.offload_{what}_device"] for what in ("optimizer", "param")
 )
-_JSON = ACCELERATE.by_name["deepspeed_config.deepspeed_config_file"].name
 _PRECISION = ACCELERATE.fact("precision")
 _DEGREES = tuple(
     row for row in ACCELERATE.rows if row.fact and row.name.startswith("parallelism_config.")
@@ -83,7 +82,7 @@ class Accelerate:
 
     @property
     def config(self) -> Word | None:
-        named = self.scalars.get(_JSON)
+        named = self.scalars.get(CONFIG_FILE)
         return named.word if named is not None and isinstance(named.value, str) else None
 
     @property

@@ -155,6 +155,16 @@ _ACCELERATE = (
 )
 #: Keys of accelerate's configuration, as paths.
 ACCELERATE = OptionRows("yaml", _ACCELERATE)
+#: Arguments of the Trainer: its schedule, and whether it computes activations again.
+LR_SCHEDULE = TRAINER.by_name["lr_scheduler_type"].name
+RECOMPUTES = TRAINER.fact("recompute").name
+#: Which FSDP it is: axolotl's key, then those of the block.
+VERSIONS = (
+    TRAINER.by_name["fsdp_version"].name,
+    *ACCELERATE.by_name["fsdp_config.fsdp_version"].names,
+)
+#: The key that names DeepSpeed's own config.
+CONFIG_FILE = ACCELERATE.by_name["deepspeed_config.deepspeed_config_file"].name
 
 
 def of_axolotl(names: Container[str]) -> bool:

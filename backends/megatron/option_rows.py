@@ -363,3 +363,6 @@ _ROWS = (
     OptionRow("--no-pipeline-parallel", "other", fork=True, switch=True),
 )
 ROWS = OptionRows("argument", _ROWS)
+#: Switches of the half precisions, and the option that says how a text becomes tokens.
+HALVES = tuple(ROWS.by_name[name].name for name in ("--bf16", "--fp16"))
+TOKENIZER = "--tokenizer-type"

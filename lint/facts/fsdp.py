@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from ...backends.huggingface.option_rows import ACCELERATE, KIND, VERSIONS
 from ...reading.facts import Setting, text_of
 from .launched_job import LaunchedJob
 from .trainer import is_on, trainer_argument
 
-_KEY = "activation_checkpointing"
+_RECOMPUTES = ACCELERATE.by_name["fsdp_config.fsdp_activation_checkpointing"].names
 
 
 @dataclass(frozen=True)
@@ -25,20 +26,20 @@ class Fsdp:
 
 def fsdp_of(launch: LaunchedJob) -> Fsdp | None:
     """None where FSDP is not asked for."""
-    kind = launch.setting("yaml", "distributed_type")
+    kind = launch.setting("yaml", KIND)
     if kind is not None and text_of(kind) == "FSDP":
-        own = launch.setting("yaml", f"fsdp_config.fsdp_{_KEY}")
-        second = text_of(launch.setting("yaml", "fsdp_config.fsdp_version")) == "2"
+        own = launch.setting("yaml", *_RECOMPUTES)
+        second = text_of(launch.setting("yaml", *VERSIONS[1:])) == "2"
         return Fsdp(kind, own if is_on(own) else None, second)
     asked = trainer_argument(launch, "fsdp")
     if asked is None or "shard" not in (text_of(asked) or ""):
         return None
     named = launch.option("--fsdp-config")
     if named is None:
-        own = launch.setting("yaml", f"fsdp_config.{_KEY}")
+        own = launch.setting("yaml", *_RECOMPUTES)
         return Fsdp(asked, own if is_on(own) else None)
     held = _file(launch, named)
-    recomputes = held is not None and bool(held.get(_KEY) or held.get(f"fsdp_{_KEY}"))
+    recomputes = held is not None and any(held.get(name.rpartition(".")[2]) for name in _RECOMPUTES)
     return Fsdp(asked, named if recomputes else None, known=held is not None)
 
 

@@ -44,6 +44,7 @@ TRAINING = True
 
 TOTAL, MICRO, STEPS = BATCH
 CLIP = ROWS.setting("train", "clip_grad").name
+STAGE = ROWS.fact("zero").name
 _PER_DEVICE, _ACCUMULATION = (
     option(TRAINER.fact(name).name) for name in ("micro_batch", "microbatches")
 )
@@ -52,7 +53,7 @@ SAME = {
     TOTAL: ("--global-batch-size",),
     MICRO: ("--micro-batch-size", _PER_DEVICE, option(MICRO)),
     STEPS: (_ACCUMULATION,),
-    "zero_optimization.stage": ("--zero-stage",),
+    STAGE: ("--zero-stage",),
     CLIP: ("--clip-grad", "--max-grad-norm"),
     "optimizer.params.lr": ("--lr", option(TRAINER.setting("train", "learning_rate").name)),
 }
@@ -109,7 +110,7 @@ def _number(text: str | None) -> float | None:
 def _default_stage(launch: LaunchedJob) -> Iterator[Complaint]:
     """--zero-stage is 1 unless it is given (deepspeedai's megatron/arguments.py:1487), and only with 3 is the
     model built in parts (pretrain_gpt.py:49)."""
-    config = launch.key("zero_optimization.stage")
+    config = launch.key(STAGE)
     given = launch.given("--zero-stage") or not launch.given("--deepspeed")
     ours = launch.kind.name == "megatron-deepspeed"
     if not ours or config is None or number_of(config) != 3 or given:

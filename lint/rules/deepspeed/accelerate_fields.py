@@ -29,7 +29,7 @@ num_processes: 8
 from collections.abc import Iterator
 
 from ....backends.deepspeed.option_rows import ROWS
-from ....backends.huggingface.option_rows import KIND, TRAINER
+from ....backends.huggingface.option_rows import CONFIG_FILE, KIND, TRAINER
 from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -54,7 +54,7 @@ FIELDS = (
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    named = launch.setting("yaml", "deepspeed_config.deepspeed_config_file")
+    named = launch.setting("yaml", CONFIG_FILE)
     kind = launch.setting("yaml", KIND)
     if named is None or named.values == ("null",) or text_of(kind) != "DEEPSPEED":
         return

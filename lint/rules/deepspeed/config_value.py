@@ -20,7 +20,7 @@ Good:
 import re
 from collections.abc import Iterator
 
-from ....backends.deepspeed.option_rows import BATCH, OPTIMIZER
+from ....backends.deepspeed.option_rows import BATCH, OPTIMIZER, SCHEDULE
 from ....backends.released_options import ReleasedOption
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Unknown, Value, text_of
@@ -56,7 +56,7 @@ TOP = {
         "asgd", "adadelta", "adafactor", "adamax", "lbfgs", "nadam", "radam", "rmsprop", "rprop",
         "sgd", "sparseadam",
     ),
-    "scheduler.type": (
+    SCHEDULE: (
         "lrrangetest", "onecycle", "warmuplr", "warmupdecaylr", "warmupcosinelr", "constantlr",
         "cosineannealinglr", "cosineannealingwarmrestarts", "cycliclr", "exponentiallr", "lambdalr",
         "linearlr", "multisteplr", "multiplicativelr", "onecyclelr", "polynomiallr",
@@ -65,7 +65,7 @@ TOP = {
 }  # fmt: skip
 
 #: Types that not every release has, and the first one that does (runtime/lr_schedules.py).
-FIRST = {("scheduler.type", "warmupcosinelr"): "0.12.3"}
+FIRST = {(SCHEDULE, "warmupcosinelr"): "0.12.3"}
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

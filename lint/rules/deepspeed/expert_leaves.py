@@ -21,6 +21,7 @@ Good:
 import re
 from collections.abc import Iterator
 
+from ....backends.deepspeed.option_rows import LEAVES, ROWS
 from ....reading.facts import number_of, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import deepspeed_of_trainer, is_on, trainer_argument
@@ -48,7 +49,7 @@ _SETS = "set_z3_leaf_modules"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    stage = launch.key("zero_optimization.stage")
+    stage = launch.key(ROWS.fact("zero").name)
     name = trainer_argument(launch, "model_name_or_path")
     model = (text_of(name) or "").rstrip("/").rpartition("/")[2]
     if number_of(stage) != 3 or stage is None or name is None or not _EXPERTS.search(model):
@@ -58,13 +59,13 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     related = (Related("stage 3", stage),)
     message = f"{model} has experts, and under ZeRO 3 no block of them is a leaf"
     since = f" (from DeepSpeed {_FIRST_KNOWN} on it is one by itself)"
-    cure = "zero_optimization.leaf_module.classes names the class of the block"
+    cure = f"{LEAVES}.classes names the class of the block"
     yield Complaint(message, name, related, cure + (since if _KNOWN.search(model) else ""))
 
 
 def _leaves(launch: LaunchedJob, model: str) -> bool:
     """Whether the config, the program or the release makes a leaf of the block."""
-    if any(each.name.startswith("zero_optimization.leaf_module") for each in launch.all("json")):
+    if any(each.name.startswith(LEAVES) for each in launch.all("json")):
         return True
     release = launch.release("deepspeed")
     known = release.release is not None and not release.before(_FIRST_KNOWN)

@@ -19,6 +19,8 @@ Good:
 
 from collections.abc import Iterator
 
+from ....backends.deepspeed.option_rows import SCHEDULE
+from ....backends.huggingface.option_rows import LR_SCHEDULE
 from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import deepspeed_of_trainer, trainer_argument
@@ -41,7 +43,7 @@ _SAME = {
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    wins, asked = launch.key("scheduler.type"), trainer_argument(launch, "lr_scheduler_type")
+    wins, asked = launch.key(SCHEDULE), trainer_argument(launch, LR_SCHEDULE)
     if wins is None or asked is None or deepspeed_of_trainer(launch) is None:
         return
     name, wanted = text_of(wins), text_of(asked)

@@ -25,6 +25,7 @@ accelerate launch --config_file accelerate.yaml train.py --output_dir out \\
 
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import KIND
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import deepspeed_of_trainer, trainer_argument
@@ -59,5 +60,5 @@ def _fsdp(launch: LaunchedJob) -> Setting | None:
     if own is not None and (text_of(own) or "").lower() not in _OFF:
         return own
     switch = launch.setting("launcher", "--use-fsdp")
-    kind = launch.setting("yaml", "distributed_type")
+    kind = launch.setting("yaml", KIND)
     return switch or (kind if text_of(kind) == "FSDP" else None)

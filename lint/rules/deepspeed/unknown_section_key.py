@@ -22,6 +22,7 @@ Good:
 import re
 from collections.abc import Iterator
 
+from ....backends.deepspeed.option_rows import LEAVES
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
@@ -50,7 +51,7 @@ ONCE = {
              "min_loss_scale": "", "auto_cast": "", "opt_level": ""},
 }  # fmt: skip
 #: Sections whose keys these models do not hold, nested in those that they do.
-NESTED = ("zero_optimization.zenflow", "zero_optimization.leaf_module", "tensor_parallel.tp",
+NESTED = ("zero_optimization.zenflow", LEAVES, "tensor_parallel.tp",
           "tensor_parallel.partition_config", "compile.deepcompile")  # fmt: skip
 
 

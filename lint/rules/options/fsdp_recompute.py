@@ -23,6 +23,7 @@ torchrun --nproc-per-node 8 train.py --output_dir out --per_device_train_batch_s
 
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import RECOMPUTES
 from ....reading.facts import text_of
 from ...facts.fsdp import fsdp_of
 from ...facts.launched_job import LaunchedJob
@@ -39,7 +40,7 @@ FILE = "train.sh"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    fsdp, own = fsdp_of(launch), trainer_argument(launch, "gradient_checkpointing")
+    fsdp, own = fsdp_of(launch), trainer_argument(launch, RECOMPUTES)
     if fsdp is None:
         return
     related = (Related("FSDP is asked for here", fsdp.asked),)

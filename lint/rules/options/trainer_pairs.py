@@ -15,6 +15,7 @@ torchrun --nproc-per-node 8 train.py --output_dir out --per_device_train_batch_s
 from collections.abc import Iterator
 
 from ....backends.deepspeed.option_rows import OPTIMIZER
+from ....backends.huggingface.option_rows import LR_SCHEDULE, RECOMPUTES
 from ....compiler.target import Effect
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, number_of, text_of
@@ -60,7 +61,7 @@ def _prefetch(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _plateau(launch: LaunchedJob) -> Iterator[Complaint]:
     """A schedule by the evaluation's loss."""
-    schedule = trainer_argument(launch, "lr_scheduler_type")
+    schedule = trainer_argument(launch, LR_SCHEDULE)
     evaluating = trainer_argument(launch, "eval_strategy") or trainer_argument(
         launch, "evaluation_strategy"
     )
@@ -92,7 +93,7 @@ def _schedule(launch: LaunchedJob) -> Iterator[Complaint]:
 def _recomputed_twice(launch: LaunchedJob) -> Iterator[Complaint]:
     """Trainer.create_accelerator_and_postprocess of Transformers 4 raises for both; 5.23 has no such test."""
     release = launch.release(TRANSFORMERS).release or ""
-    fsdp, own = fsdp_of(launch), trainer_argument(launch, "gradient_checkpointing")
+    fsdp, own = fsdp_of(launch), trainer_argument(launch, RECOMPUTES)
     if fsdp is None or fsdp.recomputes is None or own is None or not is_on(own):
         return
     if not release or release.startswith("4."):

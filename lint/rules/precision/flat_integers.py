@@ -30,7 +30,7 @@ fsdp_config:
 
 from collections.abc import Iterator
 
-from ....backends.huggingface.option_rows import KIND
+from ....backends.huggingface.option_rows import KIND, VERSIONS
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import is_on, trainer_argument
@@ -44,7 +44,7 @@ SINCE = "2026-12"
 TRAINING = True
 
 #: Keys that say which FSDP it is; the second one has no flat tensors.
-_VERSIONS = ("fsdp_version", "fsdp_config.fsdp_version", "fsdp_config.version")
+_VERSIONS = VERSIONS
 _OFF = ("", "null", "none", "false", "[]")
 
 

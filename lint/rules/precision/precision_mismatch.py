@@ -18,6 +18,7 @@ Good:
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_rows import HALVES
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import compares_deepspeed
@@ -55,7 +56,7 @@ def _only_in_config(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     for name in _OTHER:
         at = launch.key(f"{name}.enabled")
-        if at is not None and text_of(at) == "True" and not launch.given("--fp16", "--bf16"):
+        if at is not None and text_of(at) == "True" and not launch.given(*HALVES):
             message = f"{name} in the config, and without --{name} Megatron counts in fp32"
             yield Complaint(message, at, help=f"--{name}", severity="warning")
 
@@ -65,7 +66,7 @@ def _unknown_to_trainer(launch: LaunchedJob) -> Iterator[Complaint]:
     at = launch.key("fp16.enabled")
     if at is None or text_of(at) != "True" or not compares_deepspeed(launch):
         return
-    if not launch.given("--fp16", "--bf16", "--fp16-full-eval"):
+    if not launch.given(*HALVES, "--fp16-full-eval"):
         message = "fp16 in the config and no --fp16 for the Trainer, which stops at the mismatch"
         yield Complaint(message, at, help='--fp16, or "enabled": "auto"', severity="warning")
 

@@ -20,6 +20,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import CONFIG_FILE, KIND
 from ....reading.facts import UNREAD, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import deepspeed_of_trainer
@@ -54,8 +55,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _of_accelerate(launch: LaunchedJob) -> bool:
-    kind = launch.setting("yaml", "distributed_type")
-    named = launch.setting("yaml", "deepspeed_config.deepspeed_config_file")
+    kind = launch.setting("yaml", KIND)
+    named = launch.setting("yaml", CONFIG_FILE)
     return named is not None and text_of(kind) == "DEEPSPEED"
 
 
