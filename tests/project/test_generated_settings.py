@@ -19,7 +19,8 @@ PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 #: is told by the runs of a site, which change no file, or is of a stage (tests/acceptance/test_runs_*.py).
 ELSEWHERE = {
     "gpu.vendor", "gpu.arch", "cluster.nvlink_mesh", "launch.qos", "launch.reservation",
-    "gpu.measured", "gpu.step_spread", "cluster.measured", "cluster.env", "train.carry",
+    "gpu.measured", "gpu.step_spread", "gpu.before", "cluster.measured", "cluster.before", "cluster.env",
+    "train.carry",
 }  # fmt: skip
 _ROUTER = {
     "router_score", "router_norm", "router_scale", "router_groups", "router_limited_groups",
