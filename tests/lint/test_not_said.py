@@ -132,6 +132,11 @@ CASES = {
         STEP + "srun bash -c 'export CUDA_VISIBLE_DEVICES=0; torchrun --nproc_per_node 4 train.py'\n",
         STEP + "export CUDA_VISIBLE_DEVICES=0\nsrun bash -c 'torchrun --nproc_per_node 4 train.py'\n",
     ),
+    "an option of the command that a container of a step runs": (
+        "PAR639",
+        HEADER + "srun -N 100000 singularity exec --nv image.sif python train.py\n",
+        HEADER + "srun singularity exec --nv image.sif bash -c 'python train.py -N 100000'\n",
+    ),
     "launches in the background, each on a GPU of its own": (
         "PAR601",
         STEP + "for g in 0 1 2 3; do\n"
