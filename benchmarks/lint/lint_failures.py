@@ -23,8 +23,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
 import parc
 from benchmarks.lint.failures import SPEC, Failure, load_all
+from parc.dsl.diagnostics import JobError
 from parc.lint.finding import Finding
-from parc.lint.judging import LintOptions, findings
+from parc.lint.judging import Judged, LintOptions, findings
 from parc.lint.run import lint_paths
 
 FAILURES = Path(__file__).resolve().parents[1] / "data" / "failures"
@@ -81,8 +82,16 @@ def lint(failure: Failure, files: Mapping[str, str]) -> tuple[Finding, ...]:
         options = LintOptions(
             job=parc.load(SPEC) if SPEC in files else None, versions=_versions(failure)
         )
-        judged = lint_paths(".", options, failure.environment, failure.arguments)
+        judged = _judged(failure, options)
     return tuple(findings(judged))
+
+
+def _judged(failure: Failure, options: LintOptions) -> list[Judged]:
+    """Nothing where no file of the failure is taken for a launch: then it is not found."""
+    try:
+        return lint_paths(".", options, failure.environment, failure.arguments)
+    except JobError:
+        return []
 
 
 def _versions(failure: Failure) -> dict[str, str]:
