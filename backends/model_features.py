@@ -52,7 +52,7 @@ def _aux(scope: str) -> Feature:
         lambda model: model.aux_loss > 0 and model.aux_loss_over == scope,
         words,
         _balanced_by_bias,
-        "a bias alone balances the experts, as most of DeepSeek-V3's training does",
+        "only a bias balances the experts, as most of DeepSeek-V3's training does",
     )
 
 
@@ -66,7 +66,7 @@ FEATURES = (
         lambda model: model.window is not None and model.full_attention_every > 1,
         lambda model: f"mix of windows (`full_attention_every = {model.full_attention_every}`)",
         "full_attention_every = 0",
-        "every layer sees the window alone",
+        "every layer sees only the window",
     ),
     Feature(
         "sinks",

@@ -145,7 +145,7 @@ def judged(name: str, case: Case, draws: int) -> Pair | None:
 
 
 def _cost(swept: Swept) -> Floats:
-    """Of the feasible layouts by objective, what the goal's first objective makes of a step, as a cost."""
+    """Cost of a step by the goal's first objective, for the feasible layouts ordered by objective."""
     objective = objectives(swept.space.case)[0]
     value = swept.values[objective.quantity][swept.by_objective].astype(float)
     return np.asarray(value if objective.direction == "minimize" else 1 / value)
@@ -159,8 +159,8 @@ def simplest(swept: Swept, cost: Floats, within: float) -> int:
 
 
 def by_doubt(cost: Floats, found: Floats, split: Integers) -> dict[str, int]:
-    """Of layouts with so much ln(cost), their mechanisms' shares and the number of their way of splitting:
-    the place of the one that each rule by doubt takes."""
+    """Place of the layout that each rule by doubt takes, from ln(cost) of layouts, their mechanisms' shares
+    and the number of their way of splitting."""
     true = cost + drawn_errors(found, MANY)
     regret = np.expm1(true - true.min(axis=1, keepdims=True)).mean(axis=0)
     near = cost <= cost.min() + np.log1p(WITHIN)

@@ -1,4 +1,4 @@
-"""What the hardest searches cost: whole `parc plan` processes, their processor seconds and most memory.
+"""Cost of the hardest searches: whole `parc plan` processes, their processor seconds and most memory.
 
     python benchmarks/hostile_solves.py [WORD...] [--each-field]
 
@@ -43,7 +43,7 @@ Settings = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Cost:
-    """What a `parc plan` of its own took: exit code, processor seconds, most resident bytes, what it said."""
+    """Cost of one process of `parc plan`: exit code, processor seconds, most resident bytes, its output."""
 
     code: int
     cpu_seconds: float
@@ -78,7 +78,7 @@ class Solve:
         return "\n".join(lines) + "\n"
 
     def having(self, block: str, values: Settings) -> Solve:
-        """The same job with other settings of `model`, `cluster` or `train`."""
+        """A copy of the job with other settings of `model`, `cluster` or `train`."""
         blocks = {"model": self.model, "cluster": self.cluster, "train": self.train, block: values}
         model, cluster, train = (blocks[name] for name in ("model", "cluster", "train"))
         return replace(self, model=model, cluster=cluster, train=train)
@@ -187,7 +187,7 @@ def cost(job: str) -> Cost:
 
 
 def cost_of_any(solve: Solve) -> Cost:
-    """What the job takes on the first of BASES that takes its settings, or on the last one."""
+    """Cost of the job on the first of BASES that takes its settings, or on the last one."""
     for base in BASES:
         found = cost(str(replace(solve, base=base)))
         if found.code != REFUSED:

@@ -60,8 +60,8 @@ def priced(path: Path) -> Priced:
 
 
 def errors(ratios: Sequence[float]) -> dict[str, Any]:
-    """Of predicted over measured times: signed median, median and 90th percentile of |error|, and the latter
-    two with the median ratio divided out. Fractions."""
+    """Errors of predicted over measured times: signed median, median and 90th percentile of |error|, and the
+    latter two with the median ratio divided out. Fractions."""
     found = np.array(ratios)
     level = float(np.median(found))
     size, shape = np.abs(found - 1.0), np.abs(found / level - 1.0)

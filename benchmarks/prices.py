@@ -197,7 +197,7 @@ def _alike(before: float | None, after: float | None) -> bool:
 
 
 def table(found: Sequence[Move]) -> str:
-    """What moved, as a Markdown table."""
+    """Prices that moved, as a Markdown table."""
     rows = [[*move.key, _shown(move.before), _shown(move.after), _change(move)] for move in found]
     return markdown(("of", "on", "layout", "term", "before", "after", "change"), rows)
 

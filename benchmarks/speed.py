@@ -224,7 +224,7 @@ def measure(example: str, repeat: int, bytecode: Path) -> Measured:
 
 
 def machine() -> dict[str, Any]:
-    """What the times depend on besides parc."""
+    """Facts that the times depend on besides parc."""
     return {
         "cores": os.cpu_count(),
         "load_average": round(os.getloadavg()[0], 2),

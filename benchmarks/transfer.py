@@ -97,7 +97,7 @@ def as_shipped(path: Path) -> dict[str, list[Sample]]:
 
 
 def as_unseen(path: Path) -> dict[str, list[Sample]]:
-    """The same without what parc knows of each source alone: its entries of the table of stacks, its facts of
+    """Samples without knowledge of their own source: its entries of the table of stacks, its facts of
     kernels, and its part in the efficiencies. Raises Unreadable."""
     descent, rows, known = Fit(fit.PARAMETERS), fit.timed_rows(path), fit.samples(path)
     if len(known) < 2:
@@ -129,7 +129,7 @@ def split(site: Site, count: int, seed: int) -> tuple[Site, Site]:
 
 
 def calibrated(logs: Site, site: Site) -> Posterior:
-    """What `parc calibrate` finds from the logs, within what is possible on all clusters of the site."""
+    """The posterior of `parc calibrate` from the logs, within bounds that hold on all of the site."""
     low = np.stack([run.bounds[0] for run in site]).max(axis=0)
     high = np.stack([run.bounds[1] for run in site]).min(axis=0)
     return posterior([run.observation for run in logs], (low, high))
@@ -156,7 +156,7 @@ def priced(runs: Site, errors: Floats) -> Floats:
 
 
 def columns(runs: Site) -> dict[str, Any]:
-    """What `excess` compares of runs; a variable that the source leaves open is 1."""
+    """Variables of runs that `excess` compares; one that the source leaves open is 1."""
     layouts = [
         {"gpus": run.setup.row.gpus or 1, "recompute": 0, **run.setup.layout} for run in runs
     ]
@@ -165,8 +165,9 @@ def columns(runs: Site) -> dict[str, Any]:
 
 
 def figures(runs: Site, log_seconds: Floats, spreads: Floats) -> Report:
-    """Of runs predicted to take exp(`log_seconds`): errors, means over jobs of rank correlation and of the
-    regret of the layout that is predicted fastest, and the share of runs in their 80 % band."""
+    """Figures of runs predicted to take exp(`log_seconds`): errors, means over jobs of rank correlation and
+    of the regret of the layout that is predicted fastest, and the share of runs in their 80 % band.
+    """
     errors = log_seconds - np.log([run.measured for run in runs])
     size = np.abs(np.expm1(errors))
     ranked = [_ranked(layouts) for layouts in scores.sweeps(_scored(runs, log_seconds))]
@@ -192,7 +193,7 @@ def _ranked(layouts: Sequence[Sequence[scores.Scored]]) -> tuple[float, float]:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Of those that there are."""
+    """Mean of the values that are not None."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
 

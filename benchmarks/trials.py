@@ -54,7 +54,7 @@ class Sweep:
     measured: Floats
 
     def regret(self, places: Sequence[int]) -> float:
-        """Of the layout that is believed to be the best after trials of those at `places`."""
+        """Regret of the layout that is believed to be the best after trials of those at `places`."""
         known = self.prior
         mean_cost = (
             after(known, places, np.log(self.measured[list(places)])) if places else known.mean

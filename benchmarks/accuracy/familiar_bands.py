@@ -41,7 +41,7 @@ class Unseen:
 
 
 def kind_of(setup: Setup) -> tuple[str, float]:
-    """What GPUs share whose products are as fast a share of their peak, by one fit."""
+    """Key of GPUs whose products reach an equal share of their peak, by one fit."""
     gpu = setup.asked.cluster.gpu
     return gpu.arch, gpu.matmul_efficiency
 

@@ -130,7 +130,7 @@ def timed_rows(path: Path) -> dict[str, list[Row]]:
 
 
 def setups(found: Sequence[Row], stacks: Sequence[Stack] = STACKS) -> list[Setup]:
-    """Those rows that accuracy.py prices and that leave no field open."""
+    """Setups of rows that accuracy.py prices and that leave no field open."""
     usable = []
     for row in found:
         try:

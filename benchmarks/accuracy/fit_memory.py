@@ -47,8 +47,8 @@ GAPS = tuple(each / 32 for each in (0, 4, 8, 10, 11, 12, 14, 16))
 
 @dataclass(frozen=True)
 class Told:
-    """What the rows of one source tell: ln(measured / predicted) of those that state bytes, ln(predicted /
-    what the GPU has) of those that ran and that ran out."""
+    """Evidence of one source's rows: ln(measured / predicted) of those that state bytes, ln(predicted /
+    the GPU's memory) of those that ran and that ran out."""
 
     framework: str
     stated: Floats

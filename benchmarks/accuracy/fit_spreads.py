@@ -124,7 +124,7 @@ def likelihood(found: Sequence[Sweep], fitted: Fitted) -> float:
 
 
 def _weights(found: Sequence[Sweep]) -> dict[str, float]:
-    """What a sweep of each source weighs: one over its number."""
+    """Weight of a sweep of each source: one over the number of its sweeps."""
     return {name: 1 / count for name, count in Counter(each.source for each in found).items()}
 
 

@@ -1,4 +1,4 @@
-"""What to expect of runs that nobody has tuned on: every source of the table, left out whole.
+"""Expected errors for runs that nobody has tuned on: every source of the table, left out whole.
 
     python benchmarks/accuracy/left_out.py [--data FILE.csv] [--json FILE] [--docs]
 
@@ -44,7 +44,7 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True)
 class Without:
-    """What stands in for facts of kernels that only the runs of one source tell: `attention` multiplies the
+    """Replacements for facts of kernels that only the runs of one source tell: `attention` multiplies the
     pace of its attention kernel, `traits` replaces traits."""
 
     attention: float = 1.0

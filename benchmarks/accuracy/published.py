@@ -102,7 +102,7 @@ class Choice:
 
     @cached_property
     def parts(self) -> dict[str, float]:
-        """What each part of a step takes less with the chosen layout, as a share of the owners' step."""
+        """Time that the chosen layout saves in each part of a step, as a share of the owners' step."""
         theirs = self.owners or self.chosen
         names = dict.fromkeys((*theirs.time, *self.chosen.time))
         ours = self.chosen.time
@@ -141,7 +141,7 @@ def decisions(layout: Layout) -> dict[str, int]:
 
 
 def effort(case: Case, priced: Estimate) -> int:
-    """What decides between layouts that are about equally good, as `search/sweep.py` has it."""
+    """The tie-break between layouts that are about equally good, as `search/sweep.py` has it."""
     plain = int(complexity(one_row(case, decisions(priced.layout)))[0])
     return plain + (0 if priced.has_headroom else CROWDED)
 
@@ -215,7 +215,7 @@ def choice(row: Row, case: Case) -> Choice:
 
 
 def measured_mfu(row: Row) -> float | None:
-    """What a row's own time says, causal attention halved."""
+    """MFU of a row by its own time, causal attention halved."""
     case = setup_of(row).case
     seconds = measured_seconds(case, row)
     return case.model_flops / (case.job.peak_flops * (row.gpus or 1) * seconds) if seconds else None

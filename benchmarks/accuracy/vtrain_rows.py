@@ -1,4 +1,4 @@
-"""What vTrain's single-node rows are: python benchmarks/accuracy/vtrain_rows.py
+"""Origin of vTrain's single-node rows: python benchmarks/accuracy/vtrain_rows.py
 
 They are published as measured. Taken apart, they are what vTrain's own simulator makes of 32 profiles of one
 layer, to the printed nanosecond. This prints the proof, the 32 layer times, and how well layouts could be
@@ -34,7 +34,7 @@ LARGEST = 1024 * MIB
 
 @dataclass(frozen=True)
 class Profile:
-    """What decides which profile of one layer a row is made of."""
+    """Key of the profile of one layer that a row is made of."""
 
     hidden: int
     tp: int

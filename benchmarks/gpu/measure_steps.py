@@ -70,7 +70,7 @@ def named(step: Step) -> str:
 
 
 def told(result: Outcome) -> str:
-    """What a step came to, in a few words."""
+    """Outcome of a step, in a few words."""
     if result.failure or result.seconds is None:
         return result.failure or "out of memory"
     return f"{result.seconds:.4f} s, {(result.peak_bytes or 0) / 2**30:.1f} GiB"

@@ -191,7 +191,7 @@ COMMANDS = {"deepspeed": _deepspeed, "pytorch": _pytorch}
 
 
 def outcome(job: Job, code: int, text: str) -> Outcome:
-    """What a program's output says of its steps."""
+    """Outcome of a program's steps, by its output."""
     if re.search(r"OutOfMemoryError|CUDA.{0,20} out of memory", text):
         return Outcome(out_of_memory=True)
     log = BACKENDS["deepspeed"].reader.log(text)

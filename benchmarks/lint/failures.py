@@ -39,7 +39,7 @@ class Cure(_Read):
 
 
 class Failure(_Read):
-    """What a thread reports. `release` is empty where it names none; `message` is the framework's.
+    """A failure that a thread reports. `release` is empty where it names none; `message` is the framework's.
 
     `drawn`: found after all rules were written. `reason` says why a failure that is not `decidable` is not.
     `environment` and `arguments` are what the script was started with.
@@ -95,5 +95,5 @@ def load(folder: Path) -> Failure:
 
 
 def load_all(root: Path) -> list[Failure]:
-    """Those of every folder that has facts, by their names."""
+    """Failures of every folder that has facts, by their names."""
     return [load(path.parent) for path in sorted(root.glob(f"*/{FACTS}"))]

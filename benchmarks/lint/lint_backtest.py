@@ -28,7 +28,7 @@ Levelled = Callable[[Record, str], Severity]
 
 
 def levels(error: float, warning: float) -> Levelled:
-    """What becomes of a level, by a rule's record."""
+    """Function that gives a finding's level by its rule's record."""
 
     def level(record: Record, said: str) -> Severity:
         if said == "error" and record.share >= error:

@@ -74,7 +74,7 @@ def _places(said: Iterable[Finding]) -> set[tuple[str, str, int]]:
 
 
 def lint(failure: Failure, files: Mapping[str, str]) -> tuple[Finding, ...]:
-    """What is said of files in a folder of their own, which is the current one while they are judged."""
+    """Findings on files in a folder of their own, which is the current one while they are judged."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for name, text in files.items():
             Path(name).parent.mkdir(parents=True, exist_ok=True)

@@ -93,7 +93,7 @@ def jobs(backend: str) -> dict[str, Files]:
 
 
 def said(files: Files) -> set[tuple[str, str]]:
-    """What the rules say of a job, at their own levels, as errors and warnings."""
+    """Errors and warnings of the rules on a job, at their own levels."""
     configs = read_jobs(files, folder=files.get)
     found = (
         each

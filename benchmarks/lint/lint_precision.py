@@ -122,7 +122,7 @@ def summary(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def table(judged: Sequence[Judged]) -> Iterator[str]:
-    """What is not as it should be, then the counts."""
+    """Lines of verdicts that do not hold, then the counts."""
     for each in judged:
         row = each.row
         place = f"{row['repo']} {row['path']}:{row['line']} {row['code']}"

@@ -101,7 +101,7 @@ def _cells(row: Row, configs: Sequence[LaunchConfig]) -> Iterator[Cell]:
 
 
 def _agreed(answers: Sequence[tuple[Answer, str]]) -> tuple[Answer, str]:
-    """What all jobs of a script say; where they differ, nothing is said of the file."""
+    """The answer of all jobs of a script; unknown where they differ."""
     if not answers:
         return None, "unknown"
     if all(answer == answers[0] for answer in answers):

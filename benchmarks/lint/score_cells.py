@@ -48,7 +48,7 @@ def _replicas(match: re.Match[str], values: Mapping[str, Value | Unknown]) -> tu
 
 
 def form(name: str, value: Value) -> object:
-    """What a value means, however it is written."""
+    """A value in one form, however it is written."""
     text = str(value).strip().lower()
     if name == "precision":
         return _precisions(text)

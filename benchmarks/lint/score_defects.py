@@ -36,12 +36,12 @@ class Defects:
 
 
 def wanted(row: Mapping[str, str]) -> Defects:
-    """What the manifest says, with nothing reported."""
+    """Defects of the manifest, with nothing reported."""
     return Defects(frozenset(_CODE.findall(row.get("defects", ""))))
 
 
 def defects_of(row: Mapping[str, str], configs: Sequence[LaunchConfig]) -> Defects:
-    """What the rules report of a file, without a job to compare it with."""
+    """Findings of the rules on a file, without a job to compare it with."""
     by_severity: dict[str, set[str]] = {"error": set(), "warning": set(), "info": set()}
     arguments = () if row.get("copy") else tuple(row.get("invocation", "").split())
     for judged in judge(configs, LintOptions(arguments=arguments)):

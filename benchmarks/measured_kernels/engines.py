@@ -1,4 +1,4 @@
-"""What is a fact of an inference engine's kernel and not of training: casts, tiles, shares of speed. All are
+"""Facts of an inference engine's kernels that training does not have: casts, tiles, shares of speed. All are
 fitted to benchmarks/data/kernels_public.csv by benchmarks/fit_kernels.py or where a line says otherwise.
 """
 
@@ -41,7 +41,7 @@ EVERY_TOKEN_BYTES = 6.4
 
 @dataclass
 class ExpertKernel:
-    """What sets a kernel of routed experts apart (mutable, as fit_kernels.py tries other values)."""
+    """Facts of one kernel of routed experts (mutable, as fit_kernels.py tries other values)."""
 
     #: Share of the FLOP rate and of the bandwidth that the others reach.
     rate: float = 1.0

@@ -126,7 +126,7 @@ def options(script: str) -> list[Option]:
 
 
 def _value(flag: Flag) -> str:
-    """What an option is given, in its own words or behind a `=`."""
+    """Value of an option, in its own words or behind a `=`."""
     first, *others = flag.words
     return " ".join(others) if others else first.removeprefix(flag.name).removeprefix("=")
 

@@ -24,7 +24,7 @@ def docstrings(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.body[0].lineno, text
 
 
-@pytest.mark.parametrize("room", [*ROOMS.values(), "docs", "editors"])
+@pytest.mark.parametrize("room", [*ROOMS.values(), "docs", "editors", "benchmarks"])
 def test_no_docstring_begins_with_a_word_that_leans_on_another_text(room: str) -> None:
     paths = sorted((ROOT / room).rglob("*.py"))
     assert paths

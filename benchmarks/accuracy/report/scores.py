@@ -57,7 +57,7 @@ class Scored:
 
 
 def repriced(run: Scored, setup: Setup) -> Scored:
-    """The same run, priced by another setup."""
+    """A run priced by another setup."""
     return replace(run, setup=setup, prediction=predict(setup))
 
 
@@ -122,7 +122,7 @@ def median_of(reports: Iterable[Report]) -> Report:
 
 
 def job_of(run: Scored) -> tuple[Hashable, ...]:
-    """What two runs share that are two layouts of one job on one machine in one state."""
+    """Key that is equal for layouts of one job on one machine in one state."""
     row, case = run.row, run.setup.case
     model = (row.model, row.layers, row.hidden, row.heads)
     return (row.source, model, row.gpu, row.gpus, row.seq_len, case.train.global_batch, row.precision,
@@ -221,7 +221,7 @@ def effort_of(run: Scored) -> int:
 
 
 def simplest_regret(predicted: np.ndarray, measured: np.ndarray, efforts: np.ndarray) -> float:
-    """The same of the layout that parc chooses: the simplest of those predicted within WITHIN of the best."""
+    """Regret of the layout that parc chooses: the simplest of those predicted within WITHIN of the best."""
     near = predicted <= predicted.min() * (1 + WITHIN)
     simplest = near & (efforts == efforts[near].min())
     return regret(predicted[simplest], measured[simplest], measured.min())

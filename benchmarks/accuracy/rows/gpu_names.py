@@ -1,4 +1,4 @@
-"""What tables, drivers and the standard library call a GPU -> the GPU of the standard library, and its usual
+"""Names of GPUs in tables, drivers and the standard library -> the GPU of the standard library, and its usual
 cluster."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a source prints -> measured seconds per step: times, tokens per second, or FLOP rates in the
+"""A source's figures -> measured seconds per step: times, tokens per second, or FLOP rates in the
 source's convention."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def model_causal(case: Case, row: Row) -> float:
 
 
 def hardware(case: Case, row: Row) -> float:
-    """What the GPU runs: full recompute repeats the layers' forward pass, selective recompute that of
+    """FLOP that the GPU runs: full recompute repeats the layers' forward pass, selective recompute that of
     the attention core. For GPT this is 96 B s L h^2 (1 + s/6h + V/16Lh): Narayanan et al. 2021,
     arXiv 2104.04473, equation 3.
     """

@@ -1,5 +1,5 @@
-"""What a source's memory figure counts: `mem_counts` and `mem_unit` of a row, and what blanks of them
-mean."""
+"""Memory that a source's figure counts: `mem_counts` and `mem_unit` of a row, and the meaning of
+blanks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ USUAL = {
 
 
 def gauge_of(row: Row) -> tuple[str, int]:
-    """What a row's figure counts, and the bytes of its unit. Raises Unusable for unknown words."""
+    """Kind of memory of a row's figure, and the bytes of its unit. Raises Unusable for unknown words."""
     counts, unit = USUAL.get(row.framework, ("device", GB))
     if row.mem_counts:
         if row.mem_counts not in COUNTS:

@@ -1,5 +1,4 @@
-"""What frameworks that are no target of parc's keep in memory, and how: traits to replace, by what a row
-says."""
+"""Memory of frameworks that are not targets of parc: traits to replace, by a row's columns."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ def summed_in_fp32(job: Job, zero: int) -> StateBytes:
 
 
 def nanotron(job: Job, zero: int) -> StateBytes:
-    """The same with data parallelism: a hook of DistributedDataParallel adds up its buckets, two bytes more
+    """`summed_in_fp32` with replicas: a hook of DistributedDataParallel adds up its buckets, two bytes more
     (optim/gradient_accumulator.py), but at ZeRO 1, which gathers weights into flat copies, nanotron's and
     torch's own, when 16-bit gradients are gone (distributed.py, all_gather_coalesced)."""
     found = summed_in_fp32(job, zero)
@@ -79,7 +78,7 @@ def oneflow(job: Job, zero: int) -> StateBytes:
 
 
 def oneflow_reduced(job: Job, zero: int) -> StateBytes:
-    """The same with data parallelism on a stream of its own: what goes into an all-reduce and what comes out,
+    """`oneflow` with data parallelism on a stream of its own: input and output of an all-reduce,
     in 16 bits (do_parallel_cast_before_widening_type_cast_pass.cpp), share places with nothing."""
     return replace(oneflow(job, zero), gradients=4.0)
 

@@ -19,7 +19,7 @@ from parc.dsl.model import Model
 
 @dataclass(frozen=True)
 class Family:
-    """What a table of dimensions does not say of an architecture: fields of `Model`."""
+    """Fields of `Model` that a table of dimensions does not give for an architecture."""
 
     pattern: str
     fields: dict[str, Any]
@@ -80,7 +80,7 @@ def _cut(model: Model, row: Row) -> dict[str, Any]:
 
 
 def _conventions(row: Row, stated: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model that the standard library does not have takes from its family."""
+    """Settings that a model outside the standard library takes from its family."""
     if re.search(HYBRIDS, row.model):
         raise Unusable("state-space layers are not in the language")
     assumed = {"vocab": 1} if row.layers == 1 else {}

@@ -1,4 +1,4 @@
-"""What rows say that the cost model cannot express, one line each: counted in the report, since
+"""Statements of rows that the cost model cannot express, one line each: counted in the report, since
 each is an error."""
 
 from __future__ import annotations

@@ -117,8 +117,8 @@ def _bucket(setup: Setup, layout: Mapping[str, int], memory: Mapping[str, int]) 
 
 
 def _cached(setup: Setup, layout: Mapping[str, int]) -> Estimate:
-    """The same where torch's allocator has what it holds to itself: the update's few large buffers find
-    no place among the small blocks of activations, which it gives back only when it runs out."""
+    """Estimate for torch's caching allocator: the update's few large buffers find no place among the small
+    blocks of activations, which it gives back only when it runs out."""
 
     def state(job: Job, zero: int) -> StateBytes:
         own = setup.case.state(zero)
@@ -133,8 +133,8 @@ def _cached(setup: Setup, layout: Mapping[str, int]) -> Estimate:
 
 
 def _of_one_layer(setup: Setup, layout: Mapping[str, int]) -> Prediction:
-    """What the third layer adds to a model of two, without optimizer and whatever else happens once
-    per step."""
+    """Prediction for one layer: the third of a model less the first two, without work that happens once
+    per step, such as the optimizer's."""
     two, three = (_estimate(with_layers(setup, layers), layout) for layers in (2, 3))
     time = {
         part: seconds - two.time.get(part, 0.0)

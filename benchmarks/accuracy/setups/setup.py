@@ -34,7 +34,7 @@ GIGA_BITS = 1e9 / 8
 
 @dataclass(frozen=True)
 class Asked:
-    """What decides a case: everything but the layout."""
+    """Inputs of a case: everything but the layout."""
 
     model: Model
     cluster: Cluster
@@ -60,7 +60,7 @@ class Setup:
 
     @property
     def ranged(self) -> tuple[str, ...]:
-        """What the row leaves open that no default of a framework stands for."""
+        """Variables that the row leaves open and that no default of a framework decides."""
         return tuple(name for name in self.open if name in RANGED)
 
 

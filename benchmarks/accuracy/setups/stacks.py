@@ -62,7 +62,7 @@ def in_16_bits(job: Job, zero: int) -> float:
 
 
 def in_fp32(job: Job, zero: int) -> float:
-    """The same of a 16-bit gradient to an fp32 sum."""
+    """Bytes per parameter to add a 16-bit gradient to an fp32 sum."""
     return 10.0
 
 

@@ -1,5 +1,5 @@
-"""What a row's columns say of its run -> traits to replace, precision, attention, loads of CUDA; a row that
-contradicts itself is not priced."""
+"""A row's columns -> traits to replace, precision, attention, loads of CUDA; a row that contradicts itself
+is not priced."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def listed(framework: str, code: SourceCode) -> list[Row]:
 
 
 def own(rows: list[Row]) -> list[Row]:
-    """What no release of Megatron-LM has in this form: other options, and other values of its options."""
+    """Rows that no release of Megatron-LM has in this form: other options, or other values of its own."""
     kept = ("name", "kind", "count", "choices")
     upstream = {
         (option.name, option.kind, option.count, "|".join(option.choices))

@@ -12,7 +12,7 @@ _SWITCHES = ("store_true", "store_false", "store_const", "count", "BooleanOption
 
 
 def options(text: str) -> list[Row]:
-    """Of every call of `add_argument` in it, whoever makes the call."""
+    """Rows of every call of `add_argument` in a text, whoever makes the call."""
     return [row for call in ast.walk(ast.parse(text)) for row in _rows(call)]
 
 

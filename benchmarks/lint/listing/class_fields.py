@@ -33,7 +33,7 @@ def classes_of(*texts: str) -> dict[str, ast.ClassDef]:
 
 
 def fields_of(each: ast.ClassDef, classes: Classes) -> Iterator[Field]:
-    """Those of its bases that are known come first."""
+    """Fields of a class, after those of its known bases."""
     for base in each.bases:
         if isinstance(base, ast.Name) and base.id in classes:
             yield from fields_of(classes[base.id], classes)
@@ -90,7 +90,7 @@ def _kind_of(words: tuple[str, ...]) -> str:
 
 
 def _words(names: list[str], classes: Classes) -> tuple[str, ...]:
-    """Those of the Enum that an annotation names, where that is all that it names."""
+    """Values of the Enum that an annotation names, where that is all that it names."""
     enum = next((classes[name] for name in names if name in classes), None)
     if enum is None or any(name in _PLAIN for name in names):
         return ()
@@ -118,7 +118,7 @@ def _default(field: Field) -> str:
 
 
 def _argument(field: Field, name: str) -> ast.expr | None:
-    """What a field's own call, as `field(default=1)`, gives for a name."""
+    """The value for a name in a field's own call, such as `field(default=1)`."""
     if not isinstance(field.value, ast.Call):
         return None
     return next((each.value for each in field.value.keywords if each.arg == name), None)

@@ -51,7 +51,7 @@ class Code:
         return next((table[node.id] for table in tables if node.id in table), None)
 
     def definitions(self, path: str, name: str) -> Iterable[tuple[str, Function]]:
-        """What a call of a name runs: `__init__` of a class, or a function, rather one of the same module."""
+        """Functions that a call of a name runs: a class's `__init__`, or a function, its module's first."""
         if name in self.classes:
             return [each for each in _methods(self, name) if each[1].name == "__init__"]
         found = self.functions.get(name, [])
@@ -198,7 +198,7 @@ def _look_up(code: Code, node: ast.expr, scope: Scope) -> None:
 
 
 def _default(code: Code, node: ast.expr, key: ast.expr, scope: Scope) -> object:
-    """What the last argument of a look-up says."""
+    """The default of a look-up: its last argument."""
     given = node.args[-1] if isinstance(node, ast.Call) and node.args else None
     return None if given is None or given is key else code.constant(scope.path, given)
 

@@ -24,7 +24,7 @@ _TORCHTITAN = ("torchtitan/config/job_config.py", "torchtitan/config_manager.py"
 
 
 def megatron(code: SourceCode) -> list[Row]:
-    """Of the parser of its training programs; of a fork too, which may have it in a folder of its own."""
+    """Options of the parser of its training programs; a fork's too, which may have it in another folder."""
     found = [path for path in code.paths if _MEGATRON_PARSERS.fullmatch(path)]
     return [row for path in found[:1] for row in options(code.text(path))]
 
@@ -58,7 +58,7 @@ def transformers(code: SourceCode) -> list[Row]:
 
 
 def programs(code: SourceCode) -> list[Row]:
-    """Of Megatron-LM's other programs: tools, tasks, examples."""
+    """Options of Megatron-LM's other programs: tools, tasks, examples."""
     found = [path for path in code.paths if not _MEGATRON_PARSERS.fullmatch(path)]
     kept = (path for path in found if not path.startswith("tests/"))
     return [row for path in kept for row in _parsed(code.text(path))]

@@ -51,7 +51,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if idle:
             related = tuple(Related(f"{each.name} neither", each) for each in idle[1:])
             name = idle[0].name.rpartition(".")[2]
-            message = f"{name} is read under fsdp2 alone, and the strategy is fsdp"
+            message = f"{name} is read only under fsdp2, and the strategy is fsdp"
             yield Complaint(message, idle[0], related, _CURE)
 
 
