@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parc.__main__ import main
-from tests.support.linted import Captured, codes
+from tests.support.linted import Captured, codes, findings
 
 JSON = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 1}}'
 
@@ -270,3 +270,52 @@ FACTORY_RUN = (
 )
 def test_a_new_adapter_on_a_quantised_model(options: str, expected: bool, capsys: Captured) -> None:
     assert said(capsys, "PAR474", run_sh=FACTORY_RUN.format(options)) == expected
+
+
+STEP = (
+    "srun -N1 -n1 torchrun --nproc_per_node 8 --nnodes 2 --node_rank {} --master_addr $H train.py"
+)
+FIRST, SECOND = STEP.format(0), STEP.format(1)
+JOB = (
+    "#!/bin/bash\n#SBATCH --nodes=2\nH=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n1)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "lines, expected",
+    {
+        "one after the other": (f"{FIRST}\n{SECOND}\n", True),
+        "a log of each": (f"{FIRST} | tee a.log\n{SECOND} | tee b.log\n", True),
+        "a host that is written": (f"{FIRST}\n{SECOND}\n".replace("$H", "node1"), True),
+        "both behind the script": (f"{FIRST} &\n{SECOND} &\nwait\n", False),
+        "the last one in the foreground": (f"{FIRST} &\n{SECOND}\n", False),
+        "one of them": (f"if [[ $SLURM_NODEID ]]; then\n  {FIRST}\nelse\n  {SECOND}\nfi\n", False),
+        "two jobs": (f"{FIRST} --master_port 1\n{SECOND}\n".replace("$H", "a", 1), False),
+        "one node again": (f"{FIRST}\n{FIRST} --more\n", False),
+    }.values(),
+)  # fmt: skip
+def test_launches_that_wait(lines: str, expected: bool, capsys: Captured) -> None:
+    assert said(capsys, "PAR685", job_sh=JOB + lines) == expected
+
+
+PIPED = "torchrun --nproc_per_node 8 train.py 2>&1 | tee log"
+
+
+@pytest.mark.parametrize(
+    "lines, expected",
+    {
+        "tested below": (f"{PIPED}\nif [ $? -ne 0 ]; then echo bad; fi\n", ["error"]),
+        "kept below": (f"{PIPED}\n# the code\ncode=$?\nexit $code\n", ["error"]),
+        "another way": (f"{PIPED} || scontrol requeue $SLURM_JOB_ID\n", ["error"]),
+        "the last command": (f"{PIPED}\n", ["info"]),
+        "passed on": (f"set -eo pipefail\n{PIPED}\ncode=$?\n", []),
+        "asked for": (f"{PIPED}\ncode=${{PIPESTATUS[0]}}\n", []),
+        "another command's": (f"{PIPED}\nwait\ncode=$?\n", []),
+        "no training": ("ls | tee log\ncode=$?\ntorchrun --nproc_per_node 8 train.py\n", []),
+        "a search that may fail": (f"{PIPED} | grep -q done || exit 1\n", []),
+    }.values(),
+)  # fmt: skip
+def test_exit_codes_behind_a_pipe(lines: str, expected: list[str], capsys: Captured) -> None:
+    Path("run.sh").write_text(f"#!/bin/bash\n{lines}")
+    found = [each for each in findings(capsys, ".") if each["code"] == "PAR814"]
+    assert [each["severity"] for each in found] == expected

@@ -55,6 +55,36 @@ def levels(capsys: Captured, code: str, files: dict[str, str]) -> list[object]:
     return [found["severity"] for found in findings(capsys, ".") if found["code"] == code]
 
 
+EXCHANGE = (
+    "export CUDA_DEVICE_MAX_CONNECTIONS={}\n" + MEGATRON + "--num-experts 8 --bf16 {} "
+    "--expert-model-parallel-size 8 --moe-token-dispatcher-type alltoall\n"
+)
+PODS = """apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: x}
+spec:
+  pytorchReplicaSpecs:
+"""
+REPLICAS = """    %s:
+      replicas: %d
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: x
+            resources: {limits: {nvidia.com/gpu: 8}}
+            command: [torchrun, %s--nproc-per-node=8, train.py]
+"""
+
+
+def pods(workers: int, nodes: str) -> dict[str, str]:
+    """The manifest of a job of one master and some workers."""
+    groups = REPLICAS % ("Master", 1, nodes) + (
+        REPLICAS % ("Worker", workers, nodes) if workers else ""
+    )
+    return {"job.yaml": PODS + groups}
+
+
 CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
     "a comma too many for json.load": (
         "PAR807", ["error"], {"a.sh": TRAINER + "--deepspeed d.json\n", "d.json": JSON % "" + "\n// a\n"},
@@ -224,6 +254,16 @@ CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
         "PAR201", [],
         {"a.py": RECIPE + EVALUATION.format(8)},
     ),
+    "an exchange of experts in one line": (
+        "PAR305", ["warning"], {"a.sh": EXCHANGE.format(1, "--overlap-moe-expert-parallel-comm")},
+    ),
+    "an exchange with lines enough": (
+        "PAR305", [], {"a.sh": EXCHANGE.format(32, "--overlap-moe-expert-parallel-comm")},
+    ),
+    "no exchange": ("PAR305", [], {"a.sh": EXCHANGE.format(1, "")}),
+    "pods that train alone": ("PAR471", ["error"], pods(3, "--nnodes=1, ")),
+    "pods that the operator counts": ("PAR471", [], pods(3, "")),
+    "one pod": ("PAR471", [], pods(0, "--nnodes=1, ")),
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from . import (
     same_rank,
     tasks_launcher,
     uneven_processes,
+    waiting_launch,
     world_drift,
 )
 
@@ -34,4 +35,5 @@ MODULES = (
     pod_world,
     deepspeed_counts,
     uneven_processes,
+    waiting_launch,
 )

@@ -5,6 +5,7 @@ from . import (
     debug_left_on,
     empty_layout,
     guard_fires,
+    hidden_exit,
     hostfile_line,
     missing_file,
     not_exported,
@@ -32,4 +33,5 @@ MODULES = (
     quoted_list,
     redirect_folder,
     hostfile_line,
+    hidden_exit,
 )
