@@ -272,11 +272,11 @@ def test_a_new_adapter_on_a_quantised_model(options: str, expected: bool, capsys
     assert said(capsys, "PAR474", run_sh=FACTORY_RUN.format(options)) == expected
 
 
-STEP = (
+OF_NODE = (
     "srun -N1 -n1 torchrun --nproc_per_node 8 --nnodes 2 --node_rank {} --master_addr $H train.py"
 )
-FIRST, SECOND = STEP.format(0), STEP.format(1)
-JOB = (
+NODE_0, NODE_1 = OF_NODE.format(0), OF_NODE.format(1)
+TWO_NODE_JOB = (
     "#!/bin/bash\n#SBATCH --nodes=2\nH=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n1)\n"
 )
 
@@ -284,35 +284,35 @@ JOB = (
 @pytest.mark.parametrize(
     "lines, expected",
     {
-        "one after the other": (f"{FIRST}\n{SECOND}\n", True),
-        "a log of each": (f"{FIRST} | tee a.log\n{SECOND} | tee b.log\n", True),
-        "a host that is written": (f"{FIRST}\n{SECOND}\n".replace("$H", "node1"), True),
-        "both behind the script": (f"{FIRST} &\n{SECOND} &\nwait\n", False),
-        "the last one in the foreground": (f"{FIRST} &\n{SECOND}\n", False),
-        "one of them": (f"if [[ $SLURM_NODEID ]]; then\n  {FIRST}\nelse\n  {SECOND}\nfi\n", False),
-        "two jobs": (f"{FIRST} --master_port 1\n{SECOND}\n".replace("$H", "a", 1), False),
-        "one node again": (f"{FIRST}\n{FIRST} --more\n", False),
+        "one after the other": (f"{NODE_0}\n{NODE_1}\n", True),
+        "a log of each": (f"{NODE_0} | tee a.log\n{NODE_1} | tee b.log\n", True),
+        "a host that is written": (f"{NODE_0}\n{NODE_1}\n".replace("$H", "node1"), True),
+        "both behind the script": (f"{NODE_0} &\n{NODE_1} &\nwait\n", False),
+        "the last one in the foreground": (f"{NODE_0} &\n{NODE_1}\n", False),
+        "one of them": (f"if [[ $SLURM_NODEID ]]; then\n  {NODE_0}\nelse\n  {NODE_1}\nfi\n", False),
+        "two jobs": (f"{NODE_0} --master_port 1\n{NODE_1}\n".replace("$H", "a", 1), False),
+        "one node again": (f"{NODE_0}\n{NODE_0} --more\n", False),
     }.values(),
 )  # fmt: skip
 def test_launches_that_wait(lines: str, expected: bool, capsys: Captured) -> None:
-    assert said(capsys, "PAR685", job_sh=JOB + lines) == expected
+    assert said(capsys, "PAR685", job_sh=TWO_NODE_JOB + lines) == expected
 
 
-PIPED = "torchrun --nproc_per_node 8 train.py 2>&1 | tee log"
+INTO_TEE = "torchrun --nproc_per_node 8 train.py 2>&1 | tee log"
 
 
 @pytest.mark.parametrize(
     "lines, expected",
     {
-        "tested below": (f"{PIPED}\nif [ $? -ne 0 ]; then echo bad; fi\n", ["error"]),
-        "kept below": (f"{PIPED}\n# the code\ncode=$?\nexit $code\n", ["error"]),
-        "another way": (f"{PIPED} || scontrol requeue $SLURM_JOB_ID\n", ["error"]),
-        "the last command": (f"{PIPED}\n", ["info"]),
-        "passed on": (f"set -eo pipefail\n{PIPED}\ncode=$?\n", []),
-        "asked for": (f"{PIPED}\ncode=${{PIPESTATUS[0]}}\n", []),
-        "another command's": (f"{PIPED}\nwait\ncode=$?\n", []),
+        "tested below": (f"{INTO_TEE}\nif [ $? -ne 0 ]; then echo bad; fi\n", ["error"]),
+        "kept below": (f"{INTO_TEE}\n# the code\ncode=$?\nexit $code\n", ["error"]),
+        "another way": (f"{INTO_TEE} || scontrol requeue $SLURM_JOB_ID\n", ["error"]),
+        "the last command": (f"{INTO_TEE}\n", ["info"]),
+        "passed on": (f"set -eo pipefail\n{INTO_TEE}\ncode=$?\n", []),
+        "asked for": (f"{INTO_TEE}\ncode=${{PIPESTATUS[0]}}\n", []),
+        "another command's": (f"{INTO_TEE}\nwait\ncode=$?\n", []),
         "no training": ("ls | tee log\ncode=$?\ntorchrun --nproc_per_node 8 train.py\n", []),
-        "a search that may fail": (f"{PIPED} | grep -q done || exit 1\n", []),
+        "a search that may fail": (f"{INTO_TEE} | grep -q done || exit 1\n", []),
     }.values(),
 )  # fmt: skip
 def test_exit_codes_behind_a_pipe(lines: str, expected: list[str], capsys: Captured) -> None:

@@ -76,7 +76,7 @@ def _stages(pipeline: Node) -> tuple[Node, Node, Node | None]:
     """The first and the last stage, and the `&&` or `||` behind it, which the tree holds inside of it."""
     parts = _parts(pipeline)
     stage, operator = parts[-1], None
-    while stage.type in ("list", "pipeline") and stage.children:
+    while stage.type in ("list", "pipeline") and _parts(stage) != [stage]:
         if stage.type == "list":
             operator = next(
                 (each for each in stage.children if each.type in ("&&", "||")), operator
