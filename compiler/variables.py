@@ -10,8 +10,19 @@ from ..dsl.expression import VALUES, VARIABLES
 from ..dsl.job import Job
 from .algebra import Column, Integers
 
+#: Every value of `recompute`.
+RECOMPUTATIONS = range(len(VALUES["recompute"]))
 #: `recompute = fine`.
 FINE = VALUES["recompute"]["fine"]
+#: `recompute = moe`: as fine, and the whole MoE half of each layer.
+WHOLE_MOE = VALUES["recompute"]["moe"]
+
+
+def discards(recompute: Column) -> Column:
+    """Where outputs of attention and of dense halves are discarded: fine and whole-MoE recomputation."""
+    return np.equal(recompute, FINE) | np.equal(recompute, WHOLE_MOE)
+
+
 #: Upper bound on every count in a user's layout, above any cluster's.
 MOST = 10**7
 

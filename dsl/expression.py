@@ -48,7 +48,7 @@ COUNTED = ("gpus", "nodes")
 #: Words for the values of a variable, in the order in which goals compare them. Layouts hold their numbers: a
 #: new word takes the next one.
 VALUES: dict[str, dict[str, int]] = {
-    "recompute": {"none": 0, "selective": 1, "fine": 3, "full": 2},
+    "recompute": {"none": 0, "selective": 1, "fine": 3, "moe": 4, "full": 2},
     "offload": {"none": 0, "optimizer": 1, "all": 2},
     "order": {"1f1b": 0, "gpipe": 1, "interleaved_zb": 2, "zbv": 3, "dualpipev": 4},
     "schedule": {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...compiler.target import Effect, Predicate
+from ...compiler.variables import WHOLE_MOE
 from ...dsl.job import Job
 from ...dsl.model import Model
 from .options import options_of
@@ -61,6 +62,17 @@ PREDICATES = (
         lambda job, ep, recompute: _apart(job, ep) | (recompute != 2),
         lambda job, ep, recompute: f"ep_overlap at ep {ep} does not support recompute full",
         f"{CONFIG}:2690",
+    ),
+    Predicate(
+        "PAR499",
+        "ep-overlap-moe",
+        "ep_overlap with recomputation of the MoE half",
+        ("ep", "recompute"),
+        lambda job, ep, recompute: _apart(job, ep) | (recompute != WHOLE_MOE),
+        lambda job, ep, recompute: (
+            f"ep_overlap at ep {ep} cannot repeat the exchange of tokens (recompute moe)"
+        ),
+        f"{CONFIG}:2699",
     ),
     Predicate(
         "PAR479",

@@ -1,6 +1,7 @@
-"""`recompute = fine`: the modules of `--recompute-modules` whose outputs Megatron-LM discards once they are
-used (tensor_parallel.CheckpointWithoutOutput), as far as a job's layers have them, and the feed-forward of
-dense layers before experts: their stage holds most micro-batches in flight, and waits for no expert.
+"""`recompute = fine` and `moe`: modules of `--recompute-modules` whose outputs Megatron-LM discards once they
+are used (tensor_parallel.CheckpointWithoutOutput), as far as a job's layers have them, and the feed-forward
+of dense layers before experts: their stage holds most micro-batches in flight, and waits for no expert. `moe`
+repeats the whole MoE half in place of its activation functions.
 
 Transformer Engine's linear layers contain the norms before them, all but those before latent attention and
 before experts (core_v0.19.0 core/models/gpt/gpt_layer_specs.py).
@@ -10,7 +11,7 @@ from collections.abc import Collection
 
 from ...compiler.target import Effect, Predicate
 from ...compiler.traits import Discardable
-from ...compiler.variables import FINE
+from ...compiler.variables import FINE, WHOLE_MOE
 from ...dsl.job import Job
 from .emit.experts import grouped
 from .releases import from_release
@@ -27,19 +28,35 @@ MODULES: dict[Discardable, str] = {
 }
 
 
-def modules(job: Job) -> tuple[str, ...]:
-    """Words of --recompute-modules for `recompute = fine`, each once."""
-    return tuple(dict.fromkeys(MODULES[output] for output in discarded(job)))
+#: The module that repeats the MoE half of a layer: router, exchange of tokens, experts, shared experts.
+MOE = "moe"
 
 
-def are_fine(
+def modules(job: Job, recompute: int) -> tuple[str, ...]:
+    """Words of --recompute-modules for `recompute = fine` or `moe`, each once."""
+    words = _words(discarded(job))
+    return _whole(words) if recompute == WHOLE_MOE else words
+
+
+def _words(outputs: Collection[Discardable]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(MODULES[output] for output in outputs))
+
+
+def _whole(words: Collection[str]) -> tuple[str, ...]:
+    """The words of `fine` with the whole MoE half in place of its activation functions."""
+    return (*(word for word in words if word != MODULES["expert_activation"]), MOE)
+
+
+def mode_of(
     words: Collection[str], latent: bool, experts: bool, grouped: bool, dense: bool, delayed: bool
-) -> bool:
-    """Whether the words of --recompute-modules are those of `recompute = fine`, by what a command says of
-    its model: latent attention, experts, their products grouped, dense layers beside them, delayed scaling.
-    """
+) -> str | None:
+    """`fine` or `moe` where the words of --recompute-modules are theirs, by what a command says of its model:
+    latent attention, experts, their products grouped, dense layers beside them, delayed scaling."""
     outputs = _left(_outputs(latent, experts, experts and grouped, experts and dense), delayed)
-    return bool(outputs) and {MODULES[output] for output in outputs} == set(words)
+    fine = _words(outputs)
+    if fine and set(fine) == set(words):
+        return "fine"
+    return "moe" if experts and set(_whole(fine)) == set(words) else None
 
 
 def discarded(job: Job) -> tuple[Discardable, ...]:

@@ -20,7 +20,7 @@ from ...compiler.traits import (
     Traits,
     WireTraits,
 )
-from ...compiler.variables import FINE
+from ...compiler.variables import FINE, WHOLE_MOE
 from ...dsl.arrays import np
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
@@ -51,6 +51,8 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
     model, degrees = job.model, gpu_divisors(job)
     tp = tuple(k for k in degrees if model.heads % k == 0)
     pp, dp = pipeline_degrees(job), replica_degrees(job)
+    finer = [FINE] if recomputed_modules.layer_outputs(job) else []
+    finer += [WHOLE_MOE] if model.moe else []
     zero = (0,) if job.train.optimizer in WHOLE_OPTIMIZERS else (0, 1, 2, 3)
     return {
         "tp": tp,
@@ -64,7 +66,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "zero": zero,
         "micro_batch": micro_batches(job),
         "offload": offload.levels(job),
-        "recompute": (0, 1, 2, FINE) if recomputed_modules.layer_outputs(job) else (0, 1, 2),
+        "recompute": (0, 1, 2, *finer),
         "recompute_layers": (0, *counts(model.layers - 1)),
     }
 

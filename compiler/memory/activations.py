@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algebra import KIB, Column, term
 from ..case import Case
-from ..variables import FINE
+from ..variables import FINE, WHOLE_MOE, discards
 from .model_states import frees_gathered_weights
 
 
@@ -140,7 +140,7 @@ def attention_kept(
     case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
 ) -> Column:
     """Bytes of activations that the attention half of one layer keeps under recompute 0 (none), 1 (selective,
-    as the framework defines it) or 3 (fine).
+    as the framework defines it), 3 (fine) or 4 (moe).
 
     core_attention drops the scores (Korthikanti 5); per_op keeps the inputs of a block and the outputs of
     every second matmul, of attention and of reduce-scatters, the last matmul's before its reduction
@@ -161,7 +161,7 @@ def attention_kept(
     else:
         selective = none
     kept = np.where(recompute == 1, np.minimum(selective, none), none)
-    return np.where(recompute == FINE, none - attention_discarded(case, tp, tokens), kept)
+    return np.where(discards(recompute), none - attention_discarded(case, tp, tokens), kept)
 
 
 def reduce_scatters(tp: Column) -> Column:
@@ -174,7 +174,7 @@ def ffn_kept(
 ) -> Column:
     """Bytes of activations that a feed-forward half of one layer keeps under recompute 0 (none), 1
     (selective: all, the input and every second matmul's output, or the input alone) or, of dense layers, 3
-    (fine: all, or the input alone)."""
+    and 4 (fine, moe: all, or the input alone)."""
     hidden = boundary_bytes(case, tp, tokens)
     if case.traits.memory.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
@@ -188,15 +188,19 @@ def ffn_kept(
     kept = np.where(recompute == 1, np.minimum(selective, none), none)
     if moe or "dense_ffn" not in case.traits.memory.discarded:
         return kept
-    return np.where(recompute == FINE, hidden, kept)
+    return np.where(discards(recompute), hidden, kept)
 
 
 def moe_kept(
     case: Case, none: Column, tp: Column, tokens: Column, etp: Column, recompute: Column
 ) -> Column:
-    """As `ffn_kept`, of the MoE half, under recompute 3 (fine) too."""
+    """As `ffn_kept`, of the MoE half, under recompute 3 (fine) and 4 (moe) too: the latter keeps the input of
+    the half, and that of its experts where the norm's output stays."""
     kept = ffn_kept(case, none, tp, tokens, recompute, moe=True)
-    return np.where(recompute == FINE, none - moe_discarded(case, tp, tokens, etp), kept)
+    kept = np.where(recompute == FINE, none - moe_discarded(case, tp, tokens, etp), kept)
+    norms = 1 if "expert_norm" in case.traits.memory.discarded else 2
+    inputs = np.minimum(norms * boundary_bytes(case, tp, tokens), none)
+    return np.where(recompute == WHOLE_MOE, inputs, kept)
 
 
 @term("KiB", of=("tp", "cp", "micro_batch", "recompute"))

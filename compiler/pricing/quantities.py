@@ -14,7 +14,7 @@ from ..memory.peak import host_memory, peak_memory
 from ..model import flops
 from ..pipeline.rank_load import RECOMPUTED_IN_ALL
 from ..time.step import step_time
-from ..variables import FINE, PLACE
+from ..variables import PLACE, WHOLE_MOE, discards
 from .goodput import goodput
 
 #: Denominator of the bubble's share of a step, kept as an integer.
@@ -62,7 +62,7 @@ def recomputed_layers(case: Case, columns: Mapping[str, Integers]) -> Integers:
 
 def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:
     """FLOP per step that recomputation adds: the forward pass of `full_layers` layers, and at `recompute` 1
-    or 3 the part of every layer that selective or fine recomputation repeats."""
+    3 or 4 the part of every layer that selective, fine or whole-MoE recomputation repeats."""
     forward = flops.forward(case.model, case.seq_len)
     core, feed_forward = forward.attention_core, forward.dense_ffn + forward.moe_ffn
     layers = forward.attention_linear + core + feed_forward
@@ -77,7 +77,8 @@ def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:
         fine += case.model.layers * flops.up_projections(case.model)
     full = full_layers / case.model.layers * layers
     parts = np.where(np.asarray(recompute) == 1, selective, 0.0)
-    return (full + np.where(np.asarray(recompute) == FINE, fine, parts)) * case.step_tokens
+    experts = np.where(np.equal(recompute, WHOLE_MOE), forward.moe_ffn, 0.0)
+    return (full + experts + np.where(discards(recompute), fine, parts)) * case.step_tokens
 
 
 def gpu_dollars(case: Case, gpus: Array) -> Array:

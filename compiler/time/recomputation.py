@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algebra import NANO, Column, term
 from ..case import Case
-from ..variables import FINE
+from ..variables import FINE, WHOLE_MOE, discards
 from . import kernels, layers
 from . import parallel_traffic as traffic
 
@@ -25,7 +25,7 @@ def repeated_attention(
     if not case.traits.memory.discarded:
         return NANO * selective
     fine = _fine_attention(case, tp, micro_batch * case.seq_len / cp)
-    return NANO * np.where(recompute == FINE, fine, selective)
+    return NANO * np.where(discards(recompute), fine, selective)
 
 
 @term("ns", of=("tp", "tokens", "recompute"))
@@ -45,13 +45,13 @@ def repeated_dense(case: Case, tp: Column, tokens: Column, recompute: Column) ->
     if "dense_ffn" not in case.traits.memory.discarded:
         return selective
     fine = NANO * (whole + traffic.tensor(case, tp, tokens))
-    return np.where(recompute == FINE, fine, selective)
+    return np.where(discards(recompute), fine, selective)
 
 
 @term("ns", of=("tp", "tokens", "recompute"))
 def repeated_moe(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
     """Nanoseconds that fine recomputation repeats of the MoE half: its norm, and the activation functions of
-    routed experts."""
+    routed experts. Of the whole half under `recompute = moe` see `whole_moe`."""
     discarded, moved = case.traits.memory.discarded, 0.0 * tokens * tp
     if "expert_norm" in discarded:
         moved = moved + _norm_streams(case, tp, tokens)
@@ -60,6 +60,13 @@ def repeated_moe(case: Case, tp: Column, tokens: Column, recompute: Column) -> C
         moved = moved + layers.activated_bytes(case, copies)
         moved = moved + layers.clamped_bytes(case, copies, backward=False)
     return np.where(recompute == FINE, NANO * kernels.streamed(case, moved), 0.0)
+
+
+@term("1", of=("recompute",))
+def whole_moe(case: Case, recompute: Column) -> Column:
+    """1 where the backward pass repeats the forward pass of the MoE half, its exchange of tokens included
+    (Megatron-LM core_v0.19.0 core/transformer/moe/moe_layer.py:701), else 0."""
+    return np.equal(recompute, WHOLE_MOE)
 
 
 def _selective_attention(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:

@@ -13,10 +13,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..algebra import NANO, Algebra, Column, Term, Value, added, by_stage, term, whole
+from ..algebra import NANO, Algebra, Column, Term, Value, added, term, whole
 from ..case import Case
 from ..pipeline.rank_load import Load, all_ranks, kinds, one_stage, role_load
 from ..pipeline.schedule import bubble_of, bubble_slots, least_bubble_slots
+from ..variables import RECOMPUTATIONS
 from . import layers
 from . import parallel_traffic as traffic
 from .gradient_sync import (
@@ -28,7 +29,7 @@ from .gradient_sync import (
     reduced_traffic,
     step_traffic,
 )
-from .recomputation import repeated_attention, repeated_dense, repeated_moe
+from .recomputation import repeated_attention, repeated_dense, repeated_moe, whole_moe
 
 #: Half-layers whose gaps between kernels the experts have: router, permutation and grouped products.
 EXPERT_HALVES = 2
@@ -196,6 +197,8 @@ def layer_forward_backward(x: Algebra[Value], kind: str) -> Parts[Value]:
         parts["recompute"] = parts["recompute"] + x.term(repeated_dense)
     elif x.case.traits.memory.discarded:
         parts["recompute"] = parts["recompute"] + x.term(repeated_moe)
+        half = x.term(moe_forward) + x.term(expert_forward)
+        parts["recompute"] = parts["recompute"] + x.times(x.term(whole_moe), half)
     return parts
 
 
@@ -220,7 +223,7 @@ def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
     )
     gaps = launch_time(x, load, _per_layer(gap, EXPERT_HALVES * gap))
     launched = launch_time(x, load, _per_layer(half, experts))
-    if any(host.layer_share(x.case.job, mode) != 1.0 for mode in range(4)):
+    if any(host.layer_share(x.case.job, mode) != 1.0 for mode in RECOMPUTATIONS):
         launched = x.over(x.times(x.term(layer_percent), launched), 100)
     if host.graphed is not None:
         gaps, launched = (x.times(x.term(launches), time) for time in (gaps, launched))
@@ -248,7 +251,8 @@ def launches(case: Case, pp: Column, ep: Column) -> Column:
 def layer_percent(case: Case, recompute: Column) -> Column:
     """The host's work for a layer as a percentage of what a layer takes that repeats nothing."""
     share = case.traits.host.layer_share
-    return by_stage(lambda mode: round(100 * share(case.job, mode)), recompute)
+    percent = [round(100 * share(case.job, mode)) for mode in RECOMPUTATIONS]
+    return np.asarray(np.asarray(percent)[np.asarray(recompute)])
 
 
 def blocks(x: Algebra[Value], load: Load[Value]) -> list[tuple[str, Value]]:
@@ -267,10 +271,14 @@ def _per_layer(half: float, experts: float) -> dict[str, int]:
 
 def launch_time(x: Algebra[Value], load: Load[Value], forward: Mapping[str, int]) -> Value:
     """Nanoseconds of a micro-batch's gaps or launches on a rank when the forward pass of a block takes
-    `forward`: as much again for each recomputed block, twice as much for the backward pass."""
+    `forward`: as much again for each recomputed block, and for a repeated MoE half what it takes; twice as
+    much for the backward pass."""
     time = x.number(0)
     for kind, count in blocks(x, load):
         time = time + 3 * x.times(count, forward[kind])
+        if kind == "moe" and x.case.traits.memory.discarded:
+            again = x.times(x.term(whole_moe), forward["moe"] - forward["dense"] // 2)
+            time = time + x.times(count, again)
     for kind in kinds(x.case):
         time = time + x.times(load.recomputed[kind], forward[kind])
     return time

@@ -6,6 +6,7 @@ from ...backends import BACKENDS, reader_of
 from ...backends.described import known
 from ...backends.reader import Values
 from ...compiler.plan import PASSES
+from ...dsl.expression import VALUES
 from ...dsl.hardware import Cluster
 from ...dsl.job import Job, TargetSpec, Train
 from ...dsl.model import Model
@@ -29,7 +30,7 @@ _WORDS = {
 _PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 #: Degrees that a layout without experts has not.
 EXPERT_DEGREES = ("ep", "etp")
-RECOMPUTED = ("none", "selective", "fine", "full")
+RECOMPUTED = tuple(VALUES["recompute"])
 
 
 def described_model(launch: LaunchedJob) -> Values:

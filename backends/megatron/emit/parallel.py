@@ -165,9 +165,9 @@ def _recomputed(plan: Plan) -> list[Flag]:
         return []
     estimate = plan.estimate
     used = f"{estimate.memory_bytes / _GIB:.1f} of {estimate.ceiling_bytes / _GIB:.1f} GiB with it"
-    if layout.recompute_name in ("selective", "fine"):
-        fine = layout.recompute_name == "fine"
-        modules = recomputed_modules.modules(plan.job) if fine else ("core_attn",)
+    if layout.recompute_name in ("selective", "fine", "moe"):
+        fine = layout.recompute_name != "selective"
+        modules = recomputed_modules.modules(plan.job, layout.recompute) if fine else ("core_attn",)
         why = "outputs discarded once used, and made again" if fine else ""
         return [
             flag("--recompute-granularity", "selective", why=used),

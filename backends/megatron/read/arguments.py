@@ -104,12 +104,12 @@ def _memory(given: CommandOptions) -> Iterator[Found]:
 
 
 def _selective(given: CommandOptions) -> str | Unknown:
-    """`fine` where the modules are all that it discards; `selective` for core_attn, and for other sets."""
+    """`fine` or `moe` where the modules are theirs; `selective` for core_attn, and for other sets."""
     option = given.values.get("--recompute-modules")
     words = [word.text for word in option.values] if option else []
     unknown = next((word for word in words if isinstance(word, Unknown)), None)
     eight = given.given(FP8)
-    fine = recomputed_modules.are_fine(
+    mode = recomputed_modules.mode_of(
         [word for word in words if isinstance(word, str)],
         latent=given.given("--multi-latent-attention"),
         experts=given.given("--num-experts"),
@@ -117,7 +117,7 @@ def _selective(given: CommandOptions) -> str | Unknown:
         dense=given.text("--moe-layer-freq") not in (None, "1"),
         delayed=eight and given.text("--fp8-recipe") in (None, "delayed"),
     )
-    return unknown or ("fine" if fine else "selective")
+    return unknown or mode or "selective"
 
 
 def _sharding(given: CommandOptions) -> Iterator[Found]:

@@ -52,9 +52,11 @@ def _other_retention(config: LaunchConfig, setting: Setting) -> bool:
 
 
 def _other_modules(config: LaunchConfig, setting: Setting) -> bool:
-    """Neither attention's scores alone nor all that `fine` discards."""
+    """Neither attention's scores alone nor all that `fine` or `moe` repeats."""
     kind = config.value("recompute")
-    return kind != "fine" and not (kind == "selective" and set(setting.values) == {"core_attn"})
+    return kind not in ("fine", "moe") and not (
+        kind == "selective" and set(setting.values) == {"core_attn"}
+    )
 
 
 def _other_format(config: LaunchConfig, setting: Setting) -> bool:

@@ -158,18 +158,18 @@ def _layout(arguments: Mapping[str, str]) -> dict[str, int]:
 def _recompute(arguments: Mapping[str, str]) -> dict[str, int]:
     """Full recomputation of every layer is `recompute_layers` 0; method `block` names how many of a chunk."""
     name = arguments.get("recompute_granularity", "None")
-    if name == "selective" and _fine(arguments):
-        name = "fine"
+    if name == "selective":
+        name = _modules(arguments) or name
     level = RECOMPUTE.index(name) if name in RECOMPUTE else 0
     block = name == "full" and arguments.get("recompute_method") == "block"
     count = _numbers(arguments, {"layers": "recompute_num_layers"}).get("layers", 0)
     return {"recompute": level, "recompute_layers": count if block else 0}
 
 
-def _fine(arguments: Mapping[str, str]) -> bool:
+def _modules(arguments: Mapping[str, str]) -> str | None:
     """Lists are printed as Python writes them."""
     said = {name for name, value in arguments.items() if value not in ("None", "False")}
-    return recomputed_modules.are_fine(
+    return recomputed_modules.mode_of(
         re.findall(r"\w+", arguments.get("recompute_modules", "")),
         latent="multi_latent_attention" in said,
         experts="num_experts" in said,
