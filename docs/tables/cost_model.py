@@ -258,7 +258,10 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
         _plain,
     ),
     "selective": ("`recompute = selective`", _word),
-    "discarded": ("`recompute = fine`, of latent attention and of experts", _words),
+    "discarded": (
+        "`recompute = fine`, of latent attention and of experts; `moe` has the whole MoE half in place of the latter",
+        _words,
+    ),
     "context": ("exchange of context parallelism", _word),
     "logit_bytes": ("bytes per logit at the loss", _plain),
     "local_logit_bytes": ("the same where tp divides the vocabulary", _or_same),

@@ -20,7 +20,7 @@ from tests.support.sample_plans import sample_plan, train_of
 
 BACKEND = BACKENDS["megatron"]
 TOKENS = BATCH * SEQUENCE
-NONE, FINE = 0, 3
+NONE, FINE, WHOLE_MOE = 0, 3, 4
 #: The width tells a token's copy from the inner width of its expert.
 MODELS = {
     "deepseek_v3": tiny("deepseek_v3", rope_original_positions=4096, hidden=192),
@@ -48,7 +48,7 @@ def case_of(name: str, recompute: int, folder: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], dict[str, Any]]:
     folder = tmp_path_factory.mktemp("megatron")
-    wanted = [(name, recompute) for name in MODELS for recompute in (NONE, FINE)]
+    wanted = [(name, recompute) for name in MODELS for recompute in (NONE, FINE, WHOLE_MOE)]
     found = probe(
         "megatron", "megatron_kept_probe", [case_of(*each, folder) for each in wanted], folder
     )
@@ -80,11 +80,30 @@ def test_fine_recomputation_discards_what_is_counted(
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_fine_recomputation_changes_no_gradient(
+def test_the_whole_moe_half_keeps_nothing_but_its_input(
     name: str, answers: dict[tuple[str, int], dict[str, Any]]
 ) -> None:
-    plain, fine = (answers[name, recompute]["gradients"] for recompute in (NONE, FINE))
-    assert fine == pytest.approx(plain, rel=1e-6) and max(plain) > 0
+    """What fine recomputation keeps of the MoE half, less its input, is what recompute = moe saves more; and
+    the scores and maps of the router, which are not counted: at most 20 bytes per expert and token.
+    """
+    model = MODELS[name]
+    case = Case(plan_of(model, WHOLE_MOE).job, BACKEND.target)
+    none = activations.moe_bytes(case, 1.0, 1.0, 1.0)
+    fine, whole = (
+        activations.moe_kept(case, none, 1.0, 1.0, 1.0, mode) for mode in (FINE, WHOLE_MOE)
+    )
+    kept, left = (sum(answers[name, recompute]["kept"]) for recompute in (FINE, WHOLE_MOE))
+    per_token = (kept - left) / (model.moe_layers * TOKENS)
+    assert 0 <= per_token - (fine - whole) <= 20 * model.experts and whole < fine
+
+
+@pytest.mark.parametrize("recompute", [FINE, WHOLE_MOE])
+@pytest.mark.parametrize("name", MODELS)
+def test_recomputation_changes_no_gradient(
+    name: str, recompute: int, answers: dict[tuple[str, int], dict[str, Any]]
+) -> None:
+    plain, again = (answers[name, mode]["gradients"] for mode in (NONE, recompute))
+    assert again == pytest.approx(plain, rel=1e-6) and max(plain) > 0
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -167,6 +167,10 @@ def test_virtual_stages_and_partial_recomputation_of_megatron() -> None:
     )
     latent = fine + " 0:   multi_latent_attention ..... True\n"
     assert [read("megatron", said).layout["recompute"] for said in (fine, latent)] == [1, 3]
+    none = f"num_experts {'.' * 37} None"
+    whole = fine.replace("mla_up_proj", "moe").replace(none, none.replace("None", "8"))
+    assert none in fine
+    assert read("megatron", whole).layout["recompute"] == 4
     assert read("megatron", text.replace("  fp8 .", "  fp4 .")).train["precision"] == "nvfp4"
 
 

@@ -84,6 +84,11 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "--multi-latent-attention": {"recompute": "fine"},
     "--recompute-granularity selective --recompute-modules layernorm moe_act --num-experts 8 "
     "--moe-grouped-gemm": {"recompute": "fine"},
+    "--recompute-granularity selective --recompute-modules moe layernorm --num-experts 8 "
+    "--moe-grouped-gemm": {"recompute": "moe"},
+    "--recompute-granularity selective --recompute-modules mla_up_proj layernorm moe "
+    "--multi-latent-attention --num-experts 8": {"recompute": "moe"},
+    "--recompute-granularity selective --recompute-modules moe": {"recompute": "selective"},
     "--recompute-granularity selective --recompute-modules layernorm --num-experts 8 "
     "--moe-grouped-gemm": {"recompute": "selective"},
     "--recompute-granularity selective --recompute-modules mlp layernorm moe_act --num-experts 8 "

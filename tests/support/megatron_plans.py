@@ -123,6 +123,13 @@ PLANS = {
         precision="nvfp4",
     ),
     "fine": plan_of(MOE, Layout(ep=8, dp_shard=8, zero=1, microbatches=8, recompute=3)),
+    "whole_moe": plan_of(MOE, Layout(ep=8, dp_shard=8, zero=1, microbatches=8, recompute=4)),
+    "whole_moe_latent": plan_of(
+        sample_plans.DEEPSEEK_V3,
+        Layout(pp=16, ep=64, dp_shard=128, zero=1, microbatches=32, recompute=4),
+        options=Options(fp8_recipe="blockwise"),
+        precision="fp8",
+    ),
     "fine_latent": plan_of(
         sample_plans.DEEPSEEK_V3,
         Layout(pp=16, ep=64, dp_shard=128, zero=1, microbatches=32, recompute=3),

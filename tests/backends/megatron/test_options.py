@@ -69,6 +69,11 @@ EXPECTED = {
         ["--recompute-granularity selective --recompute-modules layernorm moe_act"],
         "mla_up_proj core_attn --recompute-method",
     ),
+    "whole_moe": (
+        ["--recompute-granularity selective --recompute-modules layernorm moe"],
+        "moe_act core_attn --recompute-method",
+    ),
+    "whole_moe_latent": (["--recompute-modules layernorm mla_up_proj mlp moe"], "moe_act"),
     "fine_latent": (["--recompute-modules layernorm mla_up_proj mlp moe_act"], "core_attn"),
     "fine_delayed": (["--recompute-modules mla_up_proj mlp"], "layernorm moe_act"),
     "fine_sequential": (["--recompute-modules layernorm"], "moe_act"),

@@ -99,6 +99,11 @@ RULES = {
         {"ep": 2, "recompute": 1},
         {"ep": 2, "recompute": 2},
     ),
+    "ep-overlap-moe": (
+        job_of(MOE, options=Options(ep_overlap=True)),
+        {"ep": 2, "recompute": 3},
+        {"ep": 2, "recompute": 4},
+    ),
     "ep-overlap-batches": (
         job_of(MOE, options=Options(ep_overlap=True)),
         {"ep": 2, "microbatches": 2, "zero": 1},

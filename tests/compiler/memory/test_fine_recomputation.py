@@ -9,12 +9,14 @@ import pytest
 
 from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
+from parc.compiler.algebra import Arrays
 from parc.compiler.case import Case
 from parc.compiler.memory import activations
+from parc.compiler.model import flops
 from parc.compiler.plan import Layout
 from parc.compiler.pricing.quantities import recomputed_flops
-from parc.compiler.time import kernels, layers, recomputation
-from parc.compiler.variables import FINE
+from parc.compiler.time import kernels, layers, recomputation, step
+from parc.compiler.variables import DECISIONS, FINE, WHOLE_MOE
 from parc.dsl.model import Model
 from tests.support import sample_plans
 from tests.support.megatron_plans import DENSE, MOE
@@ -94,6 +96,33 @@ def test_nothing_else_is_made_again() -> None:
         assert recomputation.repeated_dense.function(case, 1.0, 4096.0, recompute) == 0
 
 
+def columns(recompute: list[int]) -> dict[str, Any]:
+    """Columns of layouts that differ by what they recompute."""
+    one = {each.name: np.ones(len(recompute), dtype=np.int64) for each in DECISIONS}
+    one |= {"recompute": np.array(recompute), "ep": 8 * one["ep"], "dp_shard": 8 * one["ep"]}
+    return one | {"tokens": 4096 * one["tp"], "gpus": 8 * one["tp"], "dp": 8 * one["tp"]}
+
+
+def test_the_whole_moe_half_keeps_its_input_and_repeats_its_forward_pass() -> None:
+    """DeepSeek-V3: hidden 7168 in 16 bits; the attention half is as under fine recomputation."""
+    case, tokens = case_of(DEEPSEEK), 4096.0
+    assert WHOLE_MOE in case.domains["recompute"]
+    none = activations.moe_bytes(case, 1.0, tokens, 1.0)
+    kept = activations.moe_kept(case, none, 1.0, tokens, 1.0, WHOLE_MOE)
+    assert kept == 2 * 7168 * tokens
+    halves = [activations.attention_kept(case, 1.0, 1.0, 1.0, mode) for mode in (FINE, WHOLE_MOE)]
+    assert halves[0] == halves[1]
+    x = Arrays(case, columns(recompute=[FINE, WHOLE_MOE]))
+    parts = step.layer_forward_backward(x, "moe")
+    fine, whole = parts["recompute"]
+    repeated = x.term(step.moe_forward)[0] + x.term(step.expert_forward)[0]
+    assert whole - fine == repeated - x.term(step.repeated_moe)[0] > 0
+
+
+def test_a_dense_model_has_no_moe_half_to_repeat() -> None:
+    assert WHOLE_MOE not in case_of(DENSE).domains["recompute"]
+
+
 def test_hardware_flops_count_what_products_repeat() -> None:
     case = case_of(DEEPSEEK)
     up = 2 * (1536 * 128 * 192 + 512 * 128 * 256)
@@ -102,3 +131,6 @@ def test_hardware_flops_count_what_products_repeat() -> None:
     none, fine = np.zeros(1), np.array([FINE])
     assert recomputed_flops(case, none, fine) == pytest.approx(wanted)
     assert recomputed_flops(case_of(MOE), none, fine) == 0
+    moe = flops.forward(MOE, 1).moe_ffn
+    whole = recomputed_flops(case_of(MOE), none, np.array([WHOLE_MOE]))
+    assert whole == pytest.approx(moe * case.step_tokens)
