@@ -259,7 +259,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     ),
     "selective": ("`recompute = selective`", _word),
     "discarded": (
-        "`recompute = fine`, of latent attention and of experts; `moe` has the whole MoE half in place of the latter",
+        "`recompute = fine`, and `moe` but for its MoE half",
         _words,
     ),
     "context": ("exchange of context parallelism", _word),
