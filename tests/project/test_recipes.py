@@ -110,7 +110,7 @@ def test_a_constraint(tree: Tree) -> None:
 def test_a_rule(tree: Tree) -> None:
     assert tree.follow(RECIPES["rule"]).startswith("# PAR899 traced-nccl")
     (tree.root / "train.sh").write_text("export NCCL_DEBUG=TRACE\ntorchrun train.py\n")
-    found = tree.run("parc lint train.sh --format concise")
+    found = tree.run("parc lint train.sh --hints --format concise")
     assert "train.sh:1:8: info PAR899 traced-nccl" in found.stdout
 
 
