@@ -116,7 +116,7 @@ def test_the_whole_moe_half_keeps_its_input_and_repeats_its_forward_pass() -> No
     parts = step.layer_forward_backward(x, "moe")
     fine, whole = parts["recompute"]
     repeated = x.term(step.moe_forward)[0] + x.term(step.expert_forward)[0]
-    assert whole - fine == repeated - x.term(step.repeated_moe)[0] > 0
+    assert whole - fine == repeated - x.term(recomputation.repeated_moe)[0] > 0
 
 
 def test_a_dense_model_has_no_moe_half_to_repeat() -> None:
