@@ -42,7 +42,6 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "lint/rules/launcher/launcher_option.py: pattern": launcher_option._COUNTS.values,
     "lint/rules/options/option_value.py: pattern": option_value._NUMBERS.values,
     "lint/rules/slurm_directives/unknown_directive.py: pattern": unknown_directive.NUMBERS.values,
-    "lint/rules/script/hostfile_line.py: '|'.join(names)": lambda: [r"hosts|\$\{?HOSTS\b"],
     # A script's own patterns, translated: neither they nor their texts are long (`LONGEST`).
     "reading/bash/words/glob_patterns.py: chunks[0]": lambda: [
         glob_patterns.whole(each).pattern for each in ("*a*", "*a*b*a*", "a?[a-z]*", "**a**a**")
@@ -100,11 +99,7 @@ def test_every_pattern_is_read_from_the_source() -> None:
 def test_patterns_of_tables(place: str) -> None:
     patterns = list(TABLES[place]())
     assert patterns
-    method = (
-        "search"
-        if any(each in place for each in ("discovery", "hostfile", "forks"))
-        else "fullmatch"
-    )
+    method = "search" if any(each in place for each in ("discovery", "forks")) else "fullmatch"
     slow = [worst(each, re.MULTILINE, method, TEXTS) for each in patterns]
     assert not any(slow), slow
 
