@@ -22,7 +22,7 @@ NOTHING: Mapping[str, Value] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenOptions:
     """A job that is written for `release` of the `target` that reads `title`'s options."""
 
     job: Job

@@ -9,7 +9,7 @@ from ...dsl.job import Job
 from .. import extra
 from ..extra import Kinds, Value
 from ..released_options import ReleasedOption, released_options
-from ..written_options import Written, file_keys, flat
+from ..written_options import WrittenOptions, file_keys, flat
 from .constraints.keys import CODES as OF_ROWS
 from .constraints.keys import CONSTRAINTS
 from .option_rows import ROWS
@@ -110,8 +110,8 @@ def broken_keys(job: Job, config: Mapping[str, object]) -> Iterator[Diagnostic]:
         yield from _written(job).problems(CONSTRAINTS, file_keys(dict(flat(config))), keys)
 
 
-def _written(job: Job) -> Written:
-    return Written(job, "deepspeed", "DeepSpeed", options_of(job).version)
+def _written(job: Job) -> WrittenOptions:
+    return WrittenOptions(job, "deepspeed", "DeepSpeed", options_of(job).version)
 
 
 def written(key: str, value: Value, release: str = NEWEST) -> Value | list[str]:

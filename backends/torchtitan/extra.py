@@ -9,7 +9,7 @@ from ...dsl.job import Job
 from .. import extra
 from ..extra import Value
 from ..released_options import ReleasedOption, released_options, releases
-from ..written_options import Written, file_keys
+from ..written_options import WrittenOptions, file_keys
 from .constraints.settings import CODES as OF_ROWS
 from .constraints.settings import CONSTRAINTS
 from .option_rows import ROWS
@@ -104,8 +104,8 @@ def broken_settings(job: Job, settings: Mapping[str, object]) -> Iterator[Diagno
         yield from _written(job).problems(CONSTRAINTS, file_keys(settings), keys)
 
 
-def _written(job: Job) -> Written:
-    return Written(job, "torchtitan", "torchtitan", options_of(job).version)
+def _written(job: Job) -> WrittenOptions:
+    return WrittenOptions(job, "torchtitan", "torchtitan", options_of(job).version)
 
 
 def _wanted(option: ReleasedOption, value: Value, version: str) -> str | None:

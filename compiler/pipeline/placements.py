@@ -210,7 +210,7 @@ def bubble(
     return (chain - microbatches * slowest) * vpp / others if others else 1.0
 
 
-@lru_cache(maxsize=2**12)
+@lru_cache(maxsize=128)
 def _ranks(
     model: Model,
     v_shaped: bool,

@@ -68,7 +68,7 @@ def test_examples_mean_what_they_say(path: Path) -> None:
         ("require zero <= 3", "PAR064"),
         ("require mfu <= 100%", "PAR064"),
         ("require memory > 100%", "PAR065"),
-        ("require recompute in {none, selective, fine, full}", "PAR064"),
+        ("require recompute in {none, selective, fine, moe, full}", "PAR064"),
     ],
 )
 def test_conditions_that_choose_nothing(condition: str, code: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ....dsl.diagnostics import Diagnostic
 from ....dsl.job import Job
 from ....reading.facts import Setting
-from ...written_options import Written
+from ...written_options import WrittenOptions
 from ..emit.flags import Flag
 from ..options import options_of
 from .arguments import CONSTRAINTS
@@ -33,6 +33,6 @@ class FlagsToWrite:
 def problems(job: Job, flags: Iterable[Flag], keys: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Broken rules that stop Megatron-LM in the job's release, at the key of `extra` that takes part. `keys`:
     an option that `extra` writes -> its key."""
-    written = Written(job, "megatron", "Megatron-LM", options_of(job).version)
+    written = WrittenOptions(job, "megatron", "Megatron-LM", options_of(job).version)
     options = FlagsToWrite({flag.name: flag for flag in flags})
     yield from written.problems(CONSTRAINTS, options, keys)

@@ -22,6 +22,12 @@ def words(tool: str, **arguments: object) -> list[str]:
     return TOOLS[tool].command(checked(TOOLS[tool], arguments, "."))
 
 
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that answers enters the folder that is served: here it is that of all tests."""
+    monkeypatch.chdir(Path.cwd())
+
+
 def answered(folder: Path, command: list[str], job: str | None = None) -> dict[str, Any]:
     said: dict[str, Any] = json.loads(
         answer(str(folder), {"words": command, "folder": None, "job": job})[1]

@@ -39,7 +39,7 @@ def test_what_fits_nowhere_takes_least_memory() -> None:
     ("layout", "complaint"),
     [
         ({"zero": 4}, "`zero` is 4, above 3"),
-        ({"recompute": 4}, "`recompute` is 4, above 3"),
+        ({"recompute": 5}, "`recompute` is 5, above 4"),
         ({"offload": 3}, "`offload` is 3, above 2"),
         ({"tp": 10**20}, f"`tp` is {10**20:,}, above 10,000,000"),
         ({"gpus": 10**30}, f"`gpus` is {10**30:,}, above 10,000,000"),
@@ -63,7 +63,7 @@ def test_words_of_the_language_are_values() -> None:
     ("layout", "complaints"),
     [
         ({"recompute": "ful"}, ("`recompute` does not know `ful`", "did you mean `full`?")),
-        ({"recompute": "x"}, ("`recompute` does not know `x`", "none, selective, fine, full")),
+        ({"recompute": "x"}, ("`recompute` does not know `x`", "none, selective, fine, moe, full")),
         ({"tp": "8"}, ("`tp` is a whole number, not `8`",)),
         ({"tp": 2.5, "pp": "two"}, ("`tp` is a whole number", "`pp` is a whole number")),
         ({"tq": "none"}, ("unknown layout variable `tq`",)),

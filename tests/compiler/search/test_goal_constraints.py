@@ -74,7 +74,7 @@ CONDITIONS = {
     "words from the right": ("require selective <= recompute", "require recompute < none"),
     "fine before full": (
         "require recompute >= fine and recompute <= fine",
-        "require fine < recompute < full",
+        "require moe < recompute < full",
     ),
     "schedule": (
         "require schedule == interleaved",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from parc.backends.facts import plan_facts
 from parc.backends.languages import bash
 from parc.backends.render import provenance
-from parc.backends.written_options import Written, file_keys
+from parc.backends.written_options import WrittenOptions, file_keys
 from parc.compiler.plan import Plan
 from parc.compiler.rules.validity import problems
 from parc.dsl.diagnostics import JobError
@@ -54,7 +54,7 @@ def emit(plan: Plan) -> dict[str, str]:
     }
     written = {f"--toy-{key}": value for key, value in values.items()}
     keys = {f"--toy-{key}": key for key in options.extra}
-    rows = Written(job, "toy", "the toy", release="")
+    rows = WrittenOptions(job, "toy", "the toy", release="")
     if broken := list(rows.problems(CONSTRAINTS, file_keys(written), keys)):
         raise JobError(broken)
     arguments = " \\\n".join(
