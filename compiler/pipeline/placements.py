@@ -40,6 +40,8 @@ LIGHTEST_HEAD = 0.25
 LAYER = 600
 #: Most virtual stages that are placed otherwise than evenly.
 MOST_STAGES = 1024
+#: Stages of a pipeline whose passes are kept for other numbers of micro-batches: 10 KiB each.
+FEW_STAGES = 128
 
 
 class Totals(NamedTuple):
@@ -203,14 +205,14 @@ def bubble(
     recomputes: bool,
 ) -> float:
     """`Placements.bubble` of a pipeline; targets with the same model share it."""
-    ranks = _ranks(model, v_shaped, pp, vpp, totals, int(group(pp, microbatches)), recomputes)
+    made = _kept_ranks if pp * vpp <= FEW_STAGES else _ranks
+    ranks = made(model, v_shaped, pp, vpp, totals, int(group(pp, microbatches)), recomputes)
     slowest = max(ranks.slots)
     others = sum(ranks.slots) - slowest
     chain = Chains(ranks, microbatches).longest
     return (chain - microbatches * slowest) * vpp / others if others else 1.0
 
 
-@lru_cache(maxsize=128)
 def _ranks(
     model: Model,
     v_shaped: bool,
@@ -224,6 +226,9 @@ def _ranks(
     forward = _forward(model, placed(model, v_shaped, pp, vpp, totals))
     backward = [[(2 + recomputes) * time for time in rank] for rank in forward]
     return Ranks(forward, backward, group)
+
+
+_kept_ranks = lru_cache(maxsize=2**12)(_ranks)
 
 
 def _forward(model: Model, placement: Split) -> list[list[int]]:

@@ -180,7 +180,7 @@ def test_more_calls_than_wait_are_refused(folder: Path) -> None:
 def test_texts_leave_no_file_behind(folder: Path, tmp_path: Path) -> None:
     with session(folder, TMPDIR=str(tmp_path)) as server:
         assert not server.call("lint", texts={"a/train.sh": SCRIPT}).wrong
-        assert server.call("lint", texts={"train.sh": "echo\n"}).data is not None
+        assert server.call("lint", texts={"train.sh": "echo\n"}).wrong
         assert not [*tmp_path.glob("parc-mcp-*")]
 
 
