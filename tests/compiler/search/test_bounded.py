@@ -129,7 +129,9 @@ def resources(text: str, tmp_path: Path) -> tuple[int, float, float]:
 def test_a_large_search_is_bounded(
     nodes: str, batch: int, goal: str, code: int, most_mib: float, tmp_path: Path
 ) -> None:
-    """1..4096 nodes took 76 s of a processor and 1.9 GiB before blocks were ruled out by bounds."""
+    """1..4096 nodes took 76 s of a processor and 1.9 GiB before blocks were ruled out by bounds. The longest
+    takes 50 s on two quiet cores, and was seen to take 101 s of them while other machines used their memory.
+    """
     found, seconds, mib = resources(LARGE % (nodes, batch, goal), tmp_path)
     assert (found, mib < most_mib) == (code, True), (found, mib)
-    assert seconds < 60
+    assert seconds < 120
