@@ -35,12 +35,13 @@ COSTS = (
 
 #: How the text of a value must look beside its type, as a regular expression, and in words
 #: (0.3.0 components/checkpointer/base.py:275, components/validate.py:92, config/configs.py:252; 0.2.2
-#: components/checkpoint.py:298).
+#: components/checkpoint.py:298, config/job_config.py:979).
 FORMS: Mapping[str, tuple[str, str]] = {
     "checkpoint.folder": (r"(?s).*\S.*", "the name of a folder"),
     "checkpoint.interval": (r"[1-9]\d*", "a number above 0"),
     "checkpoint.keep_latest_k": (r"0|[2-9]|[1-9]\d+", "0 or a number above 1"),
     "parallelism.context_parallel_load_balancer": (r"(?s).+", "the name of a load balancer"),
+    "validation.steps": (r"-1|[1-9]\d*", "-1 or a number above 0"),
     "validator.steps": (r"-1|[1-9]\d*", "-1 or a number above 0"),
 }
 #: The same of 0.3.0 alone (components/checkpointer/base.py:291).
