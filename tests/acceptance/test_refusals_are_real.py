@@ -23,6 +23,7 @@ NEVER_ALONE = {
         "PAR443": "0.17 and later write those checkpoints",
         "PAR444": "0.16 and later copy key-value heads",
         "PAR449": "0.16 and later make them again in fp4",
+        "PAR499": "no layout repeats the MoE half: test_the_exchange_of_experts_runs_beside_work",
         "PAR453": "of `elastic` jobs alone, whose checkpoints parc keeps in one format: test_rules.py",
     },
     "deepspeed": {
@@ -97,7 +98,11 @@ def breaks_in_its_first_step(found: Forbidden) -> bool:
 
 
 @pytest.mark.parametrize("target", PROBES)
-def test_the_framework_refuses_it_too(target: str, request: Any, tmp_path: Path) -> None:
+def test_the_framework_refuses_it_too(
+    target: str, request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # PAR303 keeps PAR450's layouts from being written, and DeepSpeed is to see them.
+    monkeypatch.setattr("parc.backends.deepspeed.emit.files.broken_keys", lambda *_: ())
     environment, program, case_of = PROBES[target]
     layouts = list(forbidden(target, request.config.getoption("--seed")))
     asked = [layout for layout in layouts if not parc_alone_refuses(layout)]
@@ -134,6 +139,10 @@ def test_the_exchange_of_experts_runs_beside_work_where_its_schedule_can(tmp_pat
         "PAR478": (
             Layout(ep=2, dp_shard=2, zero=1, microbatches=4, recompute=2),
             "full recomputation",
+        ),
+        "PAR499": (
+            Layout(ep=2, dp_shard=2, zero=1, microbatches=4, recompute=4),
+            "disable moe in recompute_modules",
         ),
     }
     found = {
