@@ -1,4 +1,5 @@
-"""A complaint -> what keeps it from being certain; nothing where the run stops for sure.
+"""A complaint -> what keeps it from being certain; nothing where the run stops, or does something else than
+its files say, for sure.
 
 Certain is what a framework stops for, where the release is known or every release that has the job's options
 does so, and where every value that decides it is the run's own: no default that a caller may replace, and no

@@ -18,7 +18,7 @@ from ...reading.named_files import missing, named_file
 from ...reading.programs import reads_training_arguments
 from ...reading.yaml_settings import Scalar, placed_scalars
 from .accelerate import Accelerate, accelerate, key_of, mixed_precision, option_scalar, shape
-from .fsdp import of_arguments, with_fsdp
+from .fsdp import BLOCK, of_arguments, with_fsdp
 from .fsdp_file import fsdp_block
 from .trainer_yaml import DEEPSPEED, is_config, trainer_facts
 
@@ -48,7 +48,13 @@ class Recipe:
 
     @property
     def told(self) -> list[Setting]:
-        return [each.setting() for each in self.scalars.values() if each.path in self.texts]
+        """The settings of its files, and those of FSDP that stand in the command as a text."""
+        block = f"{BLOCK}."
+        return [
+            each.setting()
+            for name, each in self.scalars.items()
+            if each.path in self.texts or name.startswith(block)
+        ]
 
     def job(self, launch: Started, configured: Accelerate) -> LaunchConfig:
         """The job of a command without DeepSpeed: FSDP is the trainer's own, else accelerate's."""

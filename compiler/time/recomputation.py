@@ -62,6 +62,11 @@ def repeated_moe(case: Case, tp: Column, tokens: Column, recompute: Column) -> C
     return np.where(recompute == FINE, NANO * kernels.streamed(case, moved), 0.0)
 
 
+def repeats_moe(case: Case) -> bool:
+    """Whether layouts of the job may recompute the whole MoE half."""
+    return WHOLE_MOE in case.domains.get("recompute", ())
+
+
 @term("1", of=("recompute",))
 def whole_moe(case: Case, recompute: Column) -> Column:
     """1 where the backward pass repeats the forward pass of the MoE half, its exchange of tokens included

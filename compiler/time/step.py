@@ -29,7 +29,13 @@ from .gradient_sync import (
     reduced_traffic,
     step_traffic,
 )
-from .recomputation import repeated_attention, repeated_dense, repeated_moe, whole_moe
+from .recomputation import (
+    repeated_attention,
+    repeated_dense,
+    repeated_moe,
+    repeats_moe,
+    whole_moe,
+)
 
 #: Half-layers whose gaps between kernels the experts have: router, permutation and grouped products.
 EXPERT_HALVES = 2
@@ -197,6 +203,7 @@ def layer_forward_backward(x: Algebra[Value], kind: str) -> Parts[Value]:
         parts["recompute"] = parts["recompute"] + x.term(repeated_dense)
     elif x.case.traits.memory.discarded:
         parts["recompute"] = parts["recompute"] + x.term(repeated_moe)
+    if kind == "moe" and repeats_moe(x.case):
         half = x.term(moe_forward) + x.term(expert_forward)
         parts["recompute"] = parts["recompute"] + x.times(x.term(whole_moe), half)
     return parts
@@ -276,7 +283,7 @@ def launch_time(x: Algebra[Value], load: Load[Value], forward: Mapping[str, int]
     time = x.number(0)
     for kind, count in blocks(x, load):
         time = time + 3 * x.times(count, forward[kind])
-        if kind == "moe" and x.case.traits.memory.discarded:
+        if kind == "moe" and repeats_moe(x.case):
             again = x.times(x.term(whole_moe), forward["moe"] - forward["dense"] // 2)
             time = time + x.times(count, again)
     for kind in kinds(x.case):

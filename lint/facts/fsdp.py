@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from ...backends.huggingface.option_rows import ACCELERATE, KIND, VERSIONS
@@ -16,7 +15,7 @@ _RECOMPUTES = ACCELERATE.by_name["fsdp_config.fsdp_activation_checkpointing"].na
 @dataclass(frozen=True)
 class Fsdp:
     """`asked`: the setting that asks for FSDP, `recomputes`: the one by which FSDP recomputes activations,
-    None where nothing does; `known` is False where a file that may say so is not there."""
+    None where nothing does; `known` is False where a file that may say so is not read."""
 
     asked: Setting
     recomputes: Setting | None
@@ -34,21 +33,6 @@ def fsdp_of(launch: LaunchedJob) -> Fsdp | None:
     asked = trainer_argument(launch, "fsdp")
     if asked is None or "shard" not in (text_of(asked) or ""):
         return None
-    named = launch.option("--fsdp-config")
-    if named is None:
-        own = launch.setting("yaml", *_RECOMPUTES)
-        return Fsdp(asked, own if is_on(own) else None)
-    held = _file(launch, named)
-    recomputes = held is not None and any(held.get(name.rpartition(".")[2]) for name in _RECOMPUTES)
-    return Fsdp(asked, named if recomputes else None, known=held is not None)
-
-
-def _file(launch: LaunchedJob, named: Setting) -> dict[str, object] | None:
-    """The content of `--fsdp_config`, a file or a text in braces."""
-    value = text_of(named) or ""
-    text = value if value.startswith("{") else launch.beside(value)
-    try:
-        held = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return None
-    return held if isinstance(held, dict) else None
+    own, named = launch.setting("yaml", *_RECOMPUTES), launch.option("--fsdp-config")
+    known = named is None or not launch.config.unread
+    return Fsdp(asked, own if is_on(own) else None, known=known)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...reading.bash.source import file_source
-from ...reading.bash.syntax_tree import parse
+from ...reading.bash.syntax_tree import descendants, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -36,7 +36,7 @@ def uses(text: str) -> Iterator[Use]:
     """The commands that use the folder of the script, in their order; none in a script that asks SLURM."""
     if not ("$0" in text or "${0" in text or "BASH_SOURCE" in text):
         return
-    nodes = list(_nodes(parse(file_source("", text))))
+    nodes = list(descendants(parse(file_source("", text))))
     if any(node.type == "test_command" and _OF_SLURM.search(node.text or b"") for node in nodes):
         return
     own = _Own(nodes)
@@ -74,7 +74,7 @@ class _Own:
         """Where an expansion takes the folder from: line, column, length; None where it takes none."""
         text = _text(node)
         if node.type == "command_substitution":
-            inner = [each for each in _nodes(node) if each.type == "command"]
+            inner = [each for each in descendants(node) if each.type == "command"]
             names = [_program(each) for each in inner]
             if names and set(names) <= {*_SPELLS, b"dirname"}:
                 takes = b"dirname" in names and self._is_path(node)
@@ -92,7 +92,7 @@ class _Own:
 
     def _is_path(self, node: Node) -> bool:
         """Whether the script's own path stands in a text."""
-        names = (_text(each) for each in _nodes(node) if each.type in _EXPANSIONS)
+        names = (_text(each) for each in descendants(node) if each.type in _EXPANSIONS)
         return any(
             _PATH.fullmatch(text) or ((name := _NAME.fullmatch(text)) and name[1] in self.paths)
             for text in names
@@ -138,12 +138,3 @@ def _within(node: Node, kind: str) -> bool:
             return True
         parent = parent.parent
     return False
-
-
-def _nodes(root: Node) -> Iterator[Node]:
-    """All nodes in the order of the text."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += reversed(node.children)

@@ -93,7 +93,7 @@ STARTED = """torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --hidden-siz
         ("scripts/run.sh", 1),
         ("checkout/scripts/run.sh", 1),
         ("/home/me/checkout/scripts/run.sh", 1),
-        ("$HOME/work/checkout/scripts/run.sh", 1),
+        ("$HOME/code/checkout/scripts/run.sh", 1),
         ("../checkout/scripts/run.sh", 1),
         ("other/scripts/run.sh", 2),
         ("checkout/scripts/none.sh", 2),

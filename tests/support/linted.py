@@ -7,6 +7,8 @@ import json
 import pytest
 
 from parc.__main__ import main
+from parc.backends.launch_files import read_jobs
+from parc.lint.judging import LintOptions, judge
 
 BAD = """#!/bin/bash
 torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 \\
@@ -35,3 +37,9 @@ def findings(capsys: Captured, *arguments: str) -> list[dict[str, object]]:
 
 def codes(capsys: Captured, *arguments: str) -> set[object]:
     return {found["code"] for found in findings(capsys, *arguments)}
+
+
+def codes_of(text: str) -> set[str]:
+    """Codes of what lint says of a script."""
+    judged = judge(read_jobs({"job.sh": text}), LintOptions())
+    return {found.code for job in judged for found in job.findings}

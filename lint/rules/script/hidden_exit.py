@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from ....reading.bash.commands.launching import LAUNCHERS, PYTHONS
 from ....reading.bash.source import file_source
-from ....reading.bash.syntax_tree import parse
+from ....reading.bash.syntax_tree import descendants, parse
 from ....reading.bash.trace import TracedCommand
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related
@@ -55,7 +55,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if not running:
         return
     root = parse(file_source("", text))
-    for node in (each for each in _nodes(root) if each.type == "pipeline"):
+    for node in (each for each in descendants(root) if each.type == "pipeline"):
         first, stage, operator = _stages(node)
         name = ((stage.text or b"").split() or [b""])[0]
         if running.isdisjoint({_point(node), _point(first)}) or name not in _ENDS:
@@ -113,7 +113,9 @@ def _tested(pipeline: Node) -> tuple[int, int] | None:
     behind: Node | None = below.next_named_sibling
     while behind is not None and behind.type == "comment":
         behind = behind.next_named_sibling
-    asked = (each for each in _nodes(behind) if each.type == "simple_expansion") if behind else ()
+    asked = (
+        (each for each in descendants(behind) if each.type == "simple_expansion") if behind else ()
+    )
     found = next((each for each in asked if (each.text or b"").strip() == b"$?"), None)
     return None if found is None else _point(found)
 
@@ -122,12 +124,3 @@ def _last(pipeline: Node, root: Node) -> bool:
     """Whether a pipeline is the last statement of its script."""
     statements = [child for child in root.children if child.is_named and child.type != "comment"]
     return bool(statements) and statements[-1] == pipeline
-
-
-def _nodes(root: Node) -> Iterator[Node]:
-    """All nodes in the order of the text."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += reversed(node.children)

@@ -382,13 +382,9 @@ def told(**settings: Any) -> Iterator[str]:
 def test_checkpoints_without_a_volume_are_told() -> None:
     assert list(told()) == ["PAR630"]
     assert list(told(volumes=("runs:/runs",))) == []
-    (env,) = (
-        each["value"]
-        for each in pod_of(plan_of(job_name="job", volumes=("a:/data", "b:/x"), runs="/x/runs"))[
-            "containers"
-        ][0]["env"]
-        if each["name"] == "RUN_DIR"
-    )
+    pod = pod_of(plan_of(job_name="job", volumes=("a:/data", "b:/x"), runs="/x/runs"))
+    variables = pod["containers"][0]["env"]
+    (env,) = (each["value"] for each in variables if each["name"] == "RUN_DIR")
     assert env == f"/x/runs/{plan_of().run.folder}"
 
 

@@ -119,6 +119,15 @@ def test_the_whole_moe_half_keeps_its_input_and_repeats_its_forward_pass() -> No
     assert whole - fine == repeated - x.term(recomputation.repeated_moe)[0] > 0
 
 
+def test_the_whole_moe_half_has_its_price_where_nothing_is_discarded() -> None:
+    """Delayed scaling leaves the outputs of experts: the half is repeated all the same."""
+    case = case_of(MOE, DELAYED, precision="fp8")
+    assert case.traits.memory.discarded == () and WHOLE_MOE in case.domains["recompute"]
+    x = Arrays(case, columns(recompute=[0, WHOLE_MOE]))
+    none, whole = step.layer_forward_backward(x, "moe")["recompute"]
+    assert none == 0 and whole == x.term(step.moe_forward)[1] + x.term(step.expert_forward)[1]
+
+
 def test_a_dense_model_has_no_moe_half_to_repeat() -> None:
     assert WHOLE_MOE not in case_of(DENSE).domains["recompute"]
 
