@@ -11,6 +11,7 @@ from .. import extra
 from ..extra import Kinds, Value
 from ..released_options import ReleasedOption, released_options
 from .emit.flags import Flag, flag
+from .older_options import REPLACED
 from .option_rows import ROWS
 from .options import Options, option_name, options_of
 
@@ -89,7 +90,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         name = option_name(key)
         if name in ROWS.said:
             continue  # `stack.problems` says which setting it has
-        if name in ROWS.decided:
+        if name in ROWS.decided or _today(name) in ROWS.decided:
             yield extra.decided(job, "megatron", key)
         elif name not in known:
             message = f"Megatron-LM {release} has no option `{name}`"
@@ -101,6 +102,11 @@ def problems(job: Job) -> Iterator[Diagnostic]:
             choices = known[name].choices
             cure = did_you_mean(str(value), choices) if choices else None
             yield Diagnostic(WRONG, message, span, help=cure)
+
+
+def _today(name: str) -> str:
+    """Today's name of an option that its parser has under an older one too, only to refuse it or to warn."""
+    return REPLACED.get(name, ROWS.renamed.get(name, name)).partition(" ")[0]
 
 
 def _wanted(option: ReleasedOption, value: Value) -> str | None:

@@ -83,6 +83,11 @@ def traits(job: Job) -> Mapping[str, Any]:
     return changed
 
 
+def _waits_for_transfers(job: Job) -> bool:
+    """Whether `extra` turns off the overlap of transfers between stages."""
+    return "--no-overlap-p2p-communication" in asked(options_of(job))
+
+
 def _whole_sequences(job: Job, tp: int) -> str:
     """Why a layout has no sequence parallelism."""
     whole = f"seq_len {job.train.seq_len} does not divide over tp {tp}"
@@ -123,6 +128,17 @@ PREDICATES = (
             f"cuda_graph cannot recompute attention (recompute selective) with dropout {job.train.dropout:g}"
         ),
         f"{CORE} core/transformer/transformer_config.py:2545",
+    ),
+    Predicate(
+        "PAR454",
+        "interleaving-overlap",
+        "interleaving over two stages without overlapped transfers between them",
+        ("pp", "vpp"),
+        lambda job, pp, vpp: (not _waits_for_transfers(job)) | (pp > 2) | (vpp == 1),
+        lambda job, pp, vpp: (
+            f"vpp {vpp} without overlapped transfers needs pp > 2, and pp is {pp}"
+        ),
+        f"{CORE} megatron/training/arguments.py:972",
     ),
 )
 

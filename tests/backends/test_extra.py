@@ -32,6 +32,8 @@ def complaints(target: str, **extra: Value) -> list[Diagnostic]:
         ("iterations-to-skip", "1 -x", "PAR373", "begin with a dash"),
         ("tensor-model-parallel-size", 2, "PAR330", "the layout decides"),
         ("num-experts", 8, "PAR330", "the job or the layout decides"),
+        ("batch-size", 4, "PAR330", "the job or the layout decides"),
+        ("checkpoint-activations", True, "PAR330", "the job or the layout decides"),
         ("fp8_format", "hybrid", "PAR330", "the job or the layout decides"),
         ("recompute_granularity", "full", "PAR330", "the layout decides"),
         ("optimizer-cpu-offload", True, "PAR330", "the layout decides"),

@@ -247,6 +247,13 @@ EXCLUDES = (
         for older in ("--enable-cuda-graph", "--external-cuda-graph")
     ),
     Clash("--cuda-graph-impl full_iteration", "--cuda-graph-modules", "transformer_config.py:2796"),
+    Clash(
+        "--defer-embedding-wgrad-compute", "--no-gradient-accumulation-fusion", "model_parallel_config.py:550"
+    ),
+    Clash(
+        _INFERENCE[0], "--swiglu", "transformer_config.py:1491", since="0.18", until="0.20",
+        where="--num-experts",
+    ),
     Clash("--deterministic-mode", "--cross-entropy-loss-fusion", "determinism.py:24"),
     Clash("--deterministic-mode", "--tp-comm-overlap", "determinism.py:24", since="0.19"),
     Clash("--num-layers", "--encoder-num-layers", "arguments.py:1306", "drop the latter"),

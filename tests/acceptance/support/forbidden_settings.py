@@ -70,6 +70,7 @@ MEGATRON = (
     Setting(DENSE, {}, {"dp_overlap": False}),
     Setting(DENSE, {}, {"moment_dtype": "bf16"}),
     Setting(DENSE, {"dropout": 0.1}, {"cuda_graph": True}),
+    Setting(DENSE, {}, {"extra": {"no-overlap-p2p-communication": True}}),
 )
 DEEPSPEED = (
     Setting(DENSE),
