@@ -90,8 +90,12 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         name = option_name(key)
         if name in ROWS.said:
             continue  # `stack.problems` says which setting it has
-        if name in ROWS.decided or _today(name) in ROWS.decided:
+        today = _today(name)
+        if today in ROWS.decided:
             yield extra.decided(job, "megatron", key)
+        elif today != name:
+            message = f"`{name}` is another name of `{today}`"
+            yield Diagnostic(UNKNOWN, message, span, help=f"write `{today.lstrip('-')}`")
         elif name not in known:
             message = f"Megatron-LM {release} has no option `{name}`"
             yield Diagnostic(

@@ -33,6 +33,7 @@ def complaints(target: str, **extra: Value) -> list[Diagnostic]:
         ("tensor-model-parallel-size", 2, "PAR330", "the layout decides"),
         ("num-experts", 8, "PAR330", "the job or the layout decides"),
         ("batch-size", 4, "PAR330", "the job or the layout decides"),
+        ("persistent-save-interval", 8, "PAR372", "another name of `--save-interval`"),
         ("checkpoint-activations", True, "PAR330", "the job or the layout decides"),
         ("fp8_format", "hybrid", "PAR330", "the job or the layout decides"),
         ("recompute_granularity", "full", "PAR330", "the layout decides"),

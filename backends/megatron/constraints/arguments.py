@@ -246,6 +246,12 @@ EXCLUDES = (
         Clash("--recompute-granularity full", older, "transformer_config.py:2858", since="0.16")
         for older in ("--enable-cuda-graph", "--external-cuda-graph")
     ),
+    Clash("--enable-cuda-graph", "--external-cuda-graph", "arguments.py:593"),
+    *(
+        Clash(older, f"--cuda-graph-impl {impl}", "arguments.py:589", "drop the former", since="0.15")
+        for older in ("--enable-cuda-graph", "--external-cuda-graph")
+        for impl in ("local", "transformer_engine", "full_iteration")
+    ),
     Clash("--cuda-graph-impl full_iteration", "--cuda-graph-modules", "transformer_config.py:2796"),
     Clash(
         "--defer-embedding-wgrad-compute", "--no-gradient-accumulation-fusion", "model_parallel_config.py:550"
@@ -258,6 +264,13 @@ EXCLUDES = (
     Clash("--deterministic-mode", "--tp-comm-overlap", "determinism.py:24", since="0.19"),
     Clash("--num-layers", "--encoder-num-layers", "arguments.py:1306", "drop the latter"),
     Clash("--seq-length", "--encoder-seq-length", "arguments.py:1347", "drop the latter"),
+    *(
+        Clash(
+            "--overlap-param-gather-with-optimizer-step", f"--ckpt-format {form}", "arguments.py:1074",
+            "--ckpt-format torch",
+        )
+        for form in ("torch_dist", "zarr", "fsdp_dtensor")
+    ),
     Clash("--overlap-param-gather", "--save-params-interval", "arguments.py:1368", since="0.16"),
     Clash(
         "--data-parallel-sharding-strategy optim_grads_params",

@@ -35,6 +35,7 @@ ELSEWHERE = (
     "--non-persistent-ckpt-type",
     "--moe-single-grouped-*",
     "--overlap-moe-expert-parallel-comm",
+    "--perform-rl-step",  # a step of another program, train_rl.py
     "--pipeline-model-parallel-comm-backend",
     "--use-sharp",
 )

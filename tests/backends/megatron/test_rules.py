@@ -114,6 +114,11 @@ RULES = {
         {"recompute": 2},
         {"recompute": 1},
     ),
+    "interleaving-overlap": (
+        job_of(options=Options(extra={"no_overlap_p2p_communication": True})),
+        {"pp": 4, "vpp": 2},
+        {"pp": 2, "vpp": 2},
+    ),
     "fine-nothing": (
         job_of(MOE, options=Options(fp8_recipe="delayed"), precision="fp8"),
         {"recompute": 0},

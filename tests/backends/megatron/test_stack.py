@@ -14,7 +14,6 @@ from parc.backends.megatron.read import READER
 from parc.backends.megatron.transformer_engine import recipe_of
 from parc.compiler import estimate
 from parc.compiler.plan import Layout
-from parc.compiler.rules import validity
 from parc.dsl.diagnostics import Diagnostic
 from parc.dsl.hardware import Gpu
 from parc.dsl.model import Model
@@ -295,14 +294,3 @@ def test_extra_is_told_the_setting(option: str) -> None:
     (said,) = problems({"extra": {option.strip("-"): True}})
     assert said.code == "PAR395" and said.help == f"set it with {ROWS.said[option]}"
     assert not problems({"extra": {option.strip("-").replace("-", "_"): False}})
-
-
-@pytest.mark.parametrize(("pp", "vpp", "kept"), [(2, 2, False), (2, 1, True), (4, 2, True)])
-def test_two_stages_interleave_only_with_overlapped_transfers(
-    pp: int, vpp: int, kept: bool
-) -> None:
-    options = Options(extra={"no_overlap_p2p_communication": True})
-    job = plan_of(options=options).job
-    layout = Layout(pp=pp, vpp=vpp, dp_shard=2, zero=1, microbatches=8)
-    codes = {problem.code for problem in validity.problems(job, BACKEND.target, layout)}
-    assert ("PAR454" not in codes) == kept
