@@ -1,6 +1,6 @@
 """The standard library, `std/*.par`: an index of its definitions, of which only those in use are parsed.
 
-A definition is found by its name, by those of the line `# also: ...` above it, and, of names such as
+A definition is found by its name, by those of the lines `# also: ...` above it, and, of names such as
 `meta-llama/Llama-3.1-8B`, by the part after the slash.
 """
 
@@ -135,7 +135,7 @@ def _doc(text: str, start: int) -> tuple[str, tuple[str, ...]]:
             break
         doc = line.lstrip("#").strip()
         if doc.startswith(_ALSO):
-            aliases = doc.removeprefix(_ALSO)
+            aliases = f"{doc.removeprefix(_ALSO)}, {aliases}"
     return doc, tuple(name.strip() for name in aliases.split(",") if name.strip())
 
 

@@ -97,7 +97,7 @@ def _value(value: Any) -> str:
         case bool():
             return str(value).lower()
         case float() if value >= 1e-4:
-            return f"{value:g}"
+            return f"{value:.9g}"
         case Data():
             return _data_text(value)
         case None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from parc.compiler.model.parameters import active
-from parc.dsl.standard import std_cluster
+from parc.dsl.hardware import Gpu
+from parc.dsl.standard import std_cluster, std_gpu
 
 from .counted import Counted
 from .gpus import ChosenGpus
@@ -43,6 +44,11 @@ class FirstJob:
     @property
     def usual_per_node(self) -> int:
         return std_cluster(self.gpus.base).gpus_per_node
+
+    @property
+    def gpu(self) -> Gpu:
+        named = self.gpus.gpu
+        return std_gpu(named.removeprefix("std.")) if named else std_cluster(self.gpus.base).gpu
 
     @property
     def sequences(self) -> int:

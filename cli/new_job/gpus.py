@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +35,9 @@ _ALONE = re.compile(r"[A-Za-z]")
 _GUIDE = "a block such as `gpu mine from std.l40s { memory = 44 GiB; bf16 = 181 TFLOP/s }` in a job"
 _PARENT = re.compile(r"gpu[ \t]+\w+[ \t]+from[ \t]+(\w+)")
 #: Words of a driver's name of a GPU that tell no two apart.
-_IDLE_WORDS = re.compile(r"nvidia|tesla|amd|instinct|graphics|hbm\d?e?|oam|sxm\d", re.IGNORECASE)
+_IDLE_WORDS = re.compile(
+    r"nvidia|tesla|geforce|amd|instinct|graphics|hbm\d?e?|oam|sxm\d", re.IGNORECASE
+)
 #: Words behind which a GPU's memory stands, as in `A100-SXM4-80GB`.
 _MEMORY = re.compile(r"(?<![a-z\d])(\d{1,9})\s{0,9}g(?:i?b)?\b", re.IGNORECASE)
 #: Bytes of a parameter's weight, gradient, master copy and two moments: Adam with mixed precision and sums of
@@ -129,9 +132,8 @@ def _cluster_of(named: str) -> tuple[str, str | None]:
     if short in {entry.name for entry in std_entries() if entry.kind == "cluster"}:
         return short, None
     gpu = _gpu(named)
-    parent: str | None = gpu
-    while parent is not None and parent not in homes:
-        parent = _parents().get(parent)
+    kin = [*_ancestors(gpu), *(name for name in homes if gpu in _ancestors(name))]
+    parent = next((name for name in kin if name in homes), None)
     if parent is None:
         raise _refused(
             f"no cluster of the standard library has a `{gpu}`", "write the job by hand: `parc std`"
@@ -149,11 +151,20 @@ def _homes() -> dict[str, str]:
     return found
 
 
+@functools.cache
 def _parents() -> dict[str, str]:
     """GPU -> the one that its definition starts from."""
     texts = {entry.name: entry.source.text[entry.start : entry.end] for entry in std_entries()}
     found = {name: _PARENT.match(text) for name, text in texts.items()}
     return {name: match[1] for name, match in found.items() if match}
+
+
+def _ancestors(gpu: str) -> list[str]:
+    """A GPU, the one that its definition starts from, the one that starts from, and on."""
+    line = [gpu]
+    while (parent := _parents().get(line[-1])) is not None:
+        line.append(parent)
+    return line
 
 
 def _gpu(named: str) -> str:

@@ -100,6 +100,8 @@ def _train(job: FirstJob) -> Iterator[str]:
             "20 a parameter in use: Hoffmann et al. 2022, arXiv 2203.15556",
         ),
     ]
+    if job.gpu.bf16 is None:
+        lines.append(("precision", "fp16", "these GPUs have no bf16"))
     if job.model.dropout:
         lines.append(("dropout", value_text(job.model.dropout), ""))
     yield "train {"

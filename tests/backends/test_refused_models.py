@@ -113,3 +113,19 @@ def test_entries_that_no_target_runs_on_say_so() -> None:
     for entry in std_entries():
         if entry.name in ("tpu_v5p", "trainium2", "tpu_v5p_cube", "trn2_node"):
             assert "no target plans or emits files for it" in entry.doc
+
+
+def test_each_gpu_has_a_target() -> None:
+    """A small model on one node of each GPU that targets run on, in the precision that it has."""
+    for entry in std_entries():
+        if entry.kind == "gpu" and "no target plans" not in entry.doc:
+            job, text = first_job(std_choice("gpt_125m"), asked_gpus(entry.name), None)
+            loaded = loads(text, targets=OPTIONS)
+            assert job.targets.names and loaded.cluster.gpu.rate(loaded.train.precision)
+
+
+@pytest.mark.parametrize("gpus", ["T4", "8xL4", "4xRTX3090"])
+def test_a_first_job_on_small_gpus_is_planned(gpus: str) -> None:
+    _, text = first_job(std_choice("gpt_125m"), asked_gpus(gpus), None)
+    job = loads(text, targets=OPTIONS)
+    assert api.compile(job, [job.targets[0].name])

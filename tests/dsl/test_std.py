@@ -38,7 +38,7 @@ LOADERS: dict[str, Callable[[str], Model | Gpu | Cluster]] = {
 ENTRIES = [(entry.kind, entry.name) for entry in std_entries()]
 GPUS = [name for kind, name in ENTRIES if kind == "gpu"]
 #: FLOP per byte of GPUs beyond the usual: an H20's matrix rate is cut, an L40S has no HBM.
-INTENSITIES = {"h20": (36, 38), "l40s": (410, 425), "h100_500w_hbm2e": (410, 415)}
+INTENSITIES = {"h20": (36, 38), "l40s": (410, 425), "l4": (400, 410), "h100_500w_hbm2e": (410, 415)}
 #: Its datasheet rounds the two rates apart.
 DOUBLE = {"l40s": 2.03}
 

@@ -90,7 +90,7 @@ def test_a_gpu(tree: Tree) -> None:
 
 
 def test_a_model(tree: Tree) -> None:
-    assert "3.82 B parameters" in tree.follow(RECIPES["model"])
+    assert "3.43 B parameters" in tree.follow(RECIPES["model"])
 
 
 def test_an_option(tree: Tree) -> None:
