@@ -49,7 +49,13 @@ class Library:
         return _constant(entry)
 
     def find(self, kind: str, name: str) -> Definition | None:
-        entry = _index().get((kind, name)) or _aliases().get((kind, canonical(name)))
+        """The entry of a name; of a model also by a checkpoint of it, such as `Qwen/Qwen3-8B-Instruct`."""
+        entry = named_entry(kind, name)
+        if entry is None and kind == "model":
+            from .model_names import library_model
+
+            meant = library_model(name)
+            entry = named_entry(kind, meant) if meant else None
         return _definition(entry) if entry else None
 
     def known(self, kind: str) -> Iterable[str]:
@@ -104,6 +110,11 @@ def canonical(name: str) -> str:
         f"_{word}" if before[-1:].isdigit() and word[0].isdigit() else word
         for before, word in zip(["", *words], words, strict=False)
     )
+
+
+def named_entry(kind: str, name: str) -> StdEntry | None:
+    """The entry that has a name, in any spelling of it."""
+    return _index().get((kind, name)) or _aliases().get((kind, canonical(name)))
 
 
 @functools.cache

@@ -6,18 +6,17 @@ from __future__ import annotations
 import os
 import re
 from difflib import SequenceMatcher
-from pathlib import Path
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.library import STD, std_entries
+from parc.dsl.model_names import library_model, without_tuning
 from parc.dsl.unsupported import of_model
 from parc.reading.huggingface.described import CONFIG
+from parc.reading.huggingface.hub import cached_folder
 
 from .. import codes
 from .models import ChosenModel, hugging_face_choice, std_choice
 
-#: Words in names of checkpoints whose sizes are those of their base model.
-_TUNED = re.compile(r"[-_](?:instruct|chat|base|it|hf)(?=[-_]|$)", re.IGNORECASE)
 #: A name of Hugging Face's hub: whose it is, and its own.
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
@@ -29,7 +28,7 @@ def model_of_answer(named: str) -> ChosenModel:
 
 def model_of_path(named: str) -> ChosenModel:
     """The model of a config.json or its folder; a name will do where it is one. Raises `JobError`."""
-    is_name = library_name(named) or cached_folder(named) or _HUB.fullmatch(named)
+    is_name = library_model(named) or cached_folder(named) or _HUB.fullmatch(named)
     return model_of_name(named) if is_name and not _is_path(named) else hugging_face_choice(named)
 
 
@@ -38,7 +37,7 @@ def model_of_name(named: str) -> ChosenModel:
 
     `Qwen/Qwen3-8B`, `qwen3-8b` and `Qwen3-8B-Instruct` are std.qwen3_8b. Raises `JobError`.
     """
-    if (known := library_name(named)) is not None:
+    if (known := library_model(named)) is not None:
         return std_choice(known)
     if (cached := cached_folder(named)) is not None:
         return hugging_face_choice(str(cached), named.rpartition("/")[2])
@@ -51,50 +50,6 @@ def _is_path(named: str) -> bool:
     return os.path.exists(named) or named.endswith(".json") or named[:1] in (".", "~", os.sep)
 
 
-def library_name(named: str) -> str | None:
-    """The entry of the library by one of its names, with or without a word such as `-Instruct`. Names of an
-    organisation that the library knows also match by the part after the slash."""
-    said = named.strip().removeprefix("std.")
-    organisation, _, short = said.rpartition("/")
-    named_by = (alias for entry in std_entries() for alias in entry.aliases if "/" in alias)
-    known = {alias.partition("/")[0] for alias in named_by}
-    own = [said, short] if organisation in known else [said]
-    for name in (*own, *(_TUNED.sub("", each) for each in own)):
-        found = STD.find("model", name)
-        if found is not None and found.block.name is not None:
-            return found.block.name.name
-    return None
-
-
-def cached_folder(named: str) -> Path | None:
-    """The snapshot that Hugging Face's cache has of a model, `ORG/NAME` or a NAME that one ORG alone has."""
-    own = _without_wildcards(named.strip().replace("/", "--"))
-    pattern = f"models--{own}" if "/" in named else f"models--*--{own}"
-    found = sorted(_cache().glob(f"{pattern}/snapshots/*/{CONFIG}"))
-    if len({path.parents[2] for path in found}) != 1:
-        return None
-    main = found[0].parents[2] / "refs" / "main"
-    newest = [path for path in found if _refers(main, path.parent.name)]
-    return (newest or found)[0].parent
-
-
-def _refers(main: Path, snapshot: str) -> bool:
-    try:
-        return main.read_text("utf-8").strip() == snapshot
-    except (OSError, ValueError):
-        return False
-
-
-def _without_wildcards(name: str) -> str:
-    return re.sub(r"[^\w.-]", "?", name)
-
-
-def _cache() -> Path:
-    """Where huggingface_hub keeps models: HF_HUB_CACHE, else `hub` in HF_HOME."""
-    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
-    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
-
-
 def _unknown(named: str) -> Diagnostic:
     if (asked := of_model(named)) is not None:
         return Diagnostic(asked.code, asked.of_model(named), help=asked.instead)
@@ -104,7 +59,7 @@ def _unknown(named: str) -> Diagnostic:
         fetch = f"hf download {named} {CONFIG} --local-dir {folder}"
         help = f"fetch its {CONFIG}: `{fetch} && parc init --hf {folder}`"
         return Diagnostic(codes.NO_STD_ENTRY, message, help=help)
-    near = [each for each in STD.near("model", _TUNED.sub("", named)) if _alike(each, named)]
+    near = [each for each in STD.near("model", without_tuning(named)) if _alike(each, named)]
     near = near or [
         each.name for each in std_entries() if each.kind == "model" and _alike(each.name, named)
     ]
@@ -131,5 +86,5 @@ def _alike(name: str, named: str) -> bool:
         return True
     if family[:3] != said[:3] or not said:
         return False
-    numbers = [re.findall(r"\d+", each) for each in (name, _TUNED.sub("", named))]
+    numbers = [re.findall(r"\d+", each) for each in (name, without_tuning(named))]
     return set(numbers[1]) <= set(numbers[0])

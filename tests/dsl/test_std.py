@@ -180,3 +180,9 @@ def test_rates_are_plausible(name: str) -> None:
     least, most = INTENSITIES.get(name, (60, 400))
     assert least < peak / gpu.memory_bandwidth < most
     assert gpu.pcie <= gpu.nvlink
+
+
+def test_a_job_takes_a_checkpoint_by_its_base() -> None:
+    text = 'model from "unsloth/Qwen3-8B-bnb-4bit" {}\ncluster from std.rtx4090_box {}\n'
+    text += "train { seq_len = 128; global_batch = 8; steps = 1 }\ntarget deepspeed {}\n"
+    assert parc.dsl.loads(text).model == std_model("qwen3_8b")

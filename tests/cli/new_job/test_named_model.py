@@ -10,7 +10,9 @@ import pytest
 
 from parc.dsl.diagnostics import JobError
 from parc.dsl.library import std_entries
-from parc.new_job.named_model import cached_folder, library_name, model_of_name, model_of_path
+from parc.dsl.model_names import library_model
+from parc.new_job.named_model import model_of_name, model_of_path
+from parc.reading.huggingface.hub import cached_folder
 
 CONFIG = {
     "model_type": "llama",
@@ -68,19 +70,34 @@ def cached(hub: Path, name: str, commit: str = "abc", main: bool = True, **more:
         ("somebody/Qwen3-8B", None),
         ("mistralai/Mistral-7B-v0.1", "mistral_7b_v0_1"),
         ("Qwen/Qwen3-30B-A3B-Instruct-2507", "qwen3_30b_a3b_2507"),
+        ("unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit", "llama3_1_8b"),
+        ("unsloth/Qwen3-8B-unsloth-bnb-4bit", "qwen3_8b"),
+        ("unsloth/gpt-oss-20b-BF16", "gpt_oss_20b"),
+        ("NousResearch/Llama-2-70b-chat-hf", "llama2_70b"),
+        ("LLM-Research/Meta-Llama-3-8B-Instruct", "llama3_8b"),
+        ("Qwen/Qwen-72B-Chat-Int4", "qwen_72b"),
+        ("Qwen/Qwen3-14B-FP8", "qwen3_14b"),
+        ("Qwen/Qwen2.5-Coder-32B-Instruct", "qwen2_5_32b"),
+        ("/data/models/Qwen3-8B-Base/", "qwen3_8b"),
+        ("./meta-llama_Llama-3.1-8B", "llama3_1_8b"),
+        ("../models/llama-3.1-8b-instruct", "llama3_1_8b"),
+        ("/hub/models--Qwen--Qwen3-8B/snapshots/0a1b", "qwen3_8b"),
+        ("/hub/models--somebody--Qwen3-8B/snapshots/0a1b", None),
+        ("/data/runs/checkpoint-500", None),
+        ("google/gemma-2-9b-it", None),
         ("gpt2", None),
         ("", None),
     ],
 )
 def test_names_of_the_library(named: str, entry: str | None) -> None:
-    assert library_name(named) == entry
+    assert library_model(named) == entry
 
 
 def test_every_name_that_the_library_lists_is_one() -> None:
     for entry in std_entries():
         for name in (entry.name, *entry.aliases) if entry.kind == "model" else ():
-            assert library_name(name) == entry.name
-            assert library_name(name.upper()) in (entry.name, None)
+            assert library_model(name) == entry.name
+            assert library_model(name.upper()) in (entry.name, None)
 
 
 def test_the_cache_is_looked_into(hub: Path) -> None:
