@@ -12,6 +12,7 @@ from parc.dsl import std_cluster, std_entries, std_gpu, std_model
 from parc.dsl.hardware import Cluster, Gpu
 from parc.dsl.library import canonical
 from parc.dsl.model import Model
+from parc.dsl.settings import Frozen
 
 LIBRARY = sorted((Path(parc.dsl.__file__).parent / "std").glob("*.par"))
 LABEL = re.compile(r"\[([a-z0-9-]+)\]")
@@ -185,4 +186,5 @@ def test_rates_are_plausible(name: str) -> None:
 def test_a_job_takes_a_checkpoint_by_its_base() -> None:
     text = 'model from "unsloth/Qwen3-8B-bnb-4bit" {}\ncluster from std.rtx4090_box {}\n'
     text += "train { seq_len = 128; global_batch = 8; steps = 1 }\ntarget deepspeed {}\n"
-    assert parc.dsl.loads(text).model == std_model("qwen3_8b")
+    job = parc.dsl.loads(text, targets={"deepspeed": Frozen})
+    assert job.model == std_model("qwen3_8b")
