@@ -89,6 +89,8 @@ class Row:
     note: str = ""
     where: str = ""
     when: Callable[[Saved, Saved], bool] = lambda old, new: True
+    since: str = ""
+    """The first release that stops, where older ones go on."""
 
 
 @dataclass(frozen=True)

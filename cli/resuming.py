@@ -167,43 +167,16 @@ def side_of_plan(name: str, target: str, plan: Mapping[str, Any], files: Mapping
 def _of_launch(name: str, launch: LaunchedJob, layout: Mapping[str, int]) -> Side:
     """The side of launch files, whose facts are the layout where no plan is at hand."""
     from parc.backends import BACKENDS
-    from parc.backends.release_check import written_release
-    from parc.backends.resume import Saved
-    from parc.lint.facts.release import dated
+    from parc.lint.facts.resumed import saved_by
 
     framework = launch.framework
     if framework is None or framework not in BACKENDS:
         message = f"`{name}` starts no framework whose checkpoints parc knows"
         help_text = f"it knows those of {', '.join(BACKENDS)}"
         raise JobError([Diagnostic(codes.NO_RUN, message, help=help_text)])
-    found = launch.release(framework).release if dated(framework) else None
-    release = found or written_release(launch.config, framework) or ""
-    resume = BACKENDS[framework].resume
-    saved = Saved(
-        name,
-        framework,
-        release,
-        layout or _degrees(launch),
-        resume.form(launch.config, release),
-        resume.draws(launch.config),
-    )
+    saved = saved_by(launch, framework, name, layout)
     sizes = ((size, launch.number(size)) for size in SIZES)
     return Side(saved, {size: number for size, number in sizes if number is not None}, {})
-
-
-def _degrees(launch: LaunchedJob) -> dict[str, int]:
-    """The layout as launch files tell it, without what they leave open."""
-    from parc.backends.reader import Missing
-    from parc.backends.resume import CHANGES
-    from parc.lint.facts.known import Known
-
-    found = {}
-    for name in CHANGES:
-        try:
-            found[name] = Known(launch).column(name)
-        except Missing:
-            continue
-    return found
 
 
 def broken_resumes(

@@ -155,7 +155,8 @@ _ACCELERATE = (
 )
 #: Keys of accelerate's configuration, as paths.
 ACCELERATE = OptionRows("yaml", _ACCELERATE)
-#: Arguments of the Trainer: its schedule, and whether it computes activations again.
+#: Arguments of the Trainer: its schedule, its optimizer, and whether it computes activations again.
+OPTIM = TRAINER.by_name["optim"].name
 LR_SCHEDULE = TRAINER.by_name["lr_scheduler_type"].name
 RECOMPUTES = TRAINER.fact("recompute").name
 #: Which FSDP it is: axolotl's key, then those of the block.

@@ -193,6 +193,7 @@ _ROWS = (
         before=_FULLY,
         where="the old optimizer state is buffers of ranks",
         when=_buffers,
+        since="0.15",
     ),
     Row(
         ("vpp", "ep", "etp"),
@@ -203,6 +204,7 @@ _ROWS = (
         before=_FULLY,
         where="the old optimizer state is buffers of ranks",
         when=_buffers,
+        since="0.15",
     ),
     Row(
         ("tp", "pp"),

@@ -25,6 +25,11 @@ DEGREES = {
     "cp": "context_parallel_size",
     "ep": "expert_model_parallel_size",
 }
+#: The same, of what is null unless it is given.
+UNSET = {
+    "vpp": "virtual_pipeline_model_parallel_size",
+    "etp": "expert_tensor_parallel_size",
+}
 ULYSSES = (
     f"{ACTOR}ulysses_sequence_parallel_size",
     f"{ACTOR}fsdp_config.ulysses_sequence_parallel_size",
@@ -121,9 +126,10 @@ def _degrees(given: Overrides, strategy: str | Unknown) -> Iterator[Found]:
                 f"{ACTOR}megatron.{key}"
             )
         yield "ulysses", 1, given.options.command
-        experts = f"{ACTOR}megatron.expert_tensor_parallel_size"
-        if experts in given.given:
-            yield "etp", given.number(experts), given.place(experts)
+        for name, key in UNSET.items():
+            if f"{ACTOR}megatron.{key}" in given.given:
+                key = f"{ACTOR}megatron.{key}"
+                yield name, given.number(key), given.place(key)
     elif strategy in _FSDP:
         for name in ("tp", "pp", "cp"):
             yield name, 1, given.options.command

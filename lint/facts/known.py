@@ -126,7 +126,18 @@ MODEL: dict[str, Callable[[Known], Any]] = {
     "v_head_dim": lambda known: 0,
     "head_size": lambda known: known.number("hidden") // max(known.number("heads"), 1),
 }
+
+
+def _ramp(known: Known) -> tuple[None, ...]:
+    """One stage: a batch that grows is read of Megatron-LM alone, which answers for itself."""
+    for each in known.config.settings:
+        if "rampup_batch_size" in each.name and each.values not in ((), ("null",), (None,)):
+            raise Missing("ramp")
+    return (None,)
+
+
 TRAIN: dict[str, Callable[[Known], Any]] = {
+    "ramp": _ramp,
     **_facts("seq_len", "global_batch"),
     "precision": lambda known: str(known.fact("precision")),
 }

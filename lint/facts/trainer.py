@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Literal
 
-from ...backends.huggingface.option_rows import ACCELERATE, TRAINER, option
+from ...backends.huggingface.option_rows import ACCELERATE, BASE, CONFIG_FILE, TRAINER, option
 from ...reading import programs
 from ...reading.facts import Setting, dashed, text_of
 from .launched_job import LaunchedJob
 
+#: The key by which LLaMA-Factory's and TRL's YAML is told from others.
+MICRO = TRAINER.fact("micro_batch").name
 #: `from .module import Name, Other`, of a line.
 _IMPORTED = re.compile(r"^from ([\w.]+) import ([\w, ]+)", re.MULTILINE)
 
@@ -30,16 +32,32 @@ def deepspeed_of_trainer(launch: LaunchedJob) -> Setting | None:
     """The setting that names the Trainer's DeepSpeed config: `--deepspeed FILE`, `deepspeed` of its YAML."""
     if compares_deepspeed(launch):
         return launch.option("--deepspeed")
-    key = launch.setting("yaml", "deepspeed") if launch.kind.program == "trainer" else None
+    key = launch.setting("yaml", "deepspeed") if _of_yaml(launch, MICRO, BASE) else None
     return key if key is not None and key.values not in ((), ("null",)) else None
+
+
+def _of_yaml(launch: LaunchedJob, *told: str) -> bool:
+    """Whether the job is that of a trainer's YAML; with a DeepSpeed config it is DeepSpeed's, and one of the
+    keys tells."""
+    with_config = launch.framework == "deepspeed" and launch.setting("yaml", *told) is not None
+    return launch.kind.program == "trainer" or with_config
+
+
+def read_by_trainer(launch: LaunchedJob) -> bool:
+    """Whether the Trainer reads the job's DeepSpeed config: it is told of it, or accelerate is, which hands
+    it on."""
+    if deepspeed_of_trainer(launch) is not None:
+        return True
+    named = launch.setting("yaml", CONFIG_FILE) or launch.setting("launcher", option(CONFIG_FILE))
+    return named is not None and reads_training_arguments(launch)
 
 
 def training_arguments(launch: LaunchedJob) -> list[Setting]:
     """As options, in the order of the files; none where the program reads others. So are the keys of a YAML
     that LLaMA-Factory or TRL reads, alone or named by a command; axolotl and ms-swift's Megatron, whose batch
     is `micro_batch_size`, have keys of their own."""
-    if launch.kind.program == "trainer":
-        if launch.setting("yaml", TRAINER.fact("micro_batch").name) is None:
+    if _of_yaml(launch, MICRO):
+        if launch.setting("yaml", MICRO) is None:
             return []
         keys = [replace(each, name=f"--{each.name}") for each in launch.all("yaml")]
         return [*launch.all("argument"), *keys]

@@ -12,7 +12,8 @@ from ..finding import Complaint, Skipped
 from ..rows import complaints
 from ..rule import Rule
 
-_GROUP = "--microbatch-group-size-per-virtual-pipeline-stage"
+#: What Megatron-LM, NeMo, Bridge and verl's overrides call the micro-batches of a chunk, by its first words.
+_GROUP = "microbatch_group_size_per_v"
 _KEYS = "ds_config.json"
 
 
@@ -73,6 +74,11 @@ def _experts_of_megatron(launch: LaunchedJob) -> bool:
     return bool(launch.number("experts")) and not launch.kind.involves("deepspeed")
 
 
+def _in_groups_of_pp(launch: LaunchedJob) -> bool:
+    """Whether a chunk has as many micro-batches at once as there are stages, as it has unless told."""
+    return not any(_GROUP in each.name.replace("-", "_") for each in launch.config.settings)
+
+
 def _batch(launch: LaunchedJob) -> str | None:
     pp, micro, dp = (launch.number(name) for name in ("pp", "micro_batch", "dp"))
     return f"a global batch in multiples of {pp * micro * dp}" if pp and micro and dp else None
@@ -83,9 +89,7 @@ RULES = (
     _of_predicate("PAR113", "tp"),
     _of_predicate("PAR115", "ep", when=_one_number_of_experts, source="pytorch/torchtitan#4258"),
     _of_predicate("PAR117", "etp", when=_experts_of_megatron),
-    _of_predicate(
-        "PAR203", cure=_batch, when=lambda launch: not launch.given(_GROUP), training=True
-    ),
+    _of_predicate("PAR203", cure=_batch, when=_in_groups_of_pp, training=True),
     _of_predicate("PAR503", "tp"),
     _of_rows(
         "megatron",

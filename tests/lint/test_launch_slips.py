@@ -298,7 +298,8 @@ def test_launches_that_wait(lines: str, expected: bool, capsys: Captured) -> Non
     assert said(capsys, "PAR685", job_sh=TWO_NODE_JOB + lines) == expected
 
 
-INTO_TEE = "torchrun --nproc_per_node 8 train.py 2>&1 | tee log"
+RUN = "torchrun --nproc_per_node 8 train.py"
+INTO_TEE = f"{RUN} 2>&1 | tee log"
 
 
 @pytest.mark.parametrize(
@@ -312,6 +313,12 @@ INTO_TEE = "torchrun --nproc_per_node 8 train.py 2>&1 | tee log"
         "asked for": (f"{INTO_TEE}\ncode=${{PIPESTATUS[0]}}\n", []),
         "another command's": (f"{INTO_TEE}\nwait\ncode=$?\n", []),
         "no training": ("ls | tee log\ncode=$?\ntorchrun --nproc_per_node 8 train.py\n", []),
+        "a command in a variable": (f'X="{RUN}"\neval $X |& tee log || exit 1\n', ["error"]),
+        "no pipe behind it": (f'X="{RUN}"\neval $X || exit 1\n', []),
+        "a condition": (f"if ! {INTO_TEE}; then scontrol requeue 1; fi\n", ["error"]),
+        "a text that is read": (f"if {RUN} | awk '/nan/{{exit 1}}'; then echo; fi\n", []),
+        "a function": (f"run() {{\n  {RUN}\n}}\nrun | tee log\nexit $?\n", ["error"]),
+        "a block": (f"{{ date; {RUN}; }} | tee log && touch done\n", ["error"]),
         "a search that may fail": (f"{INTO_TEE} | grep -q done || exit 1\n", []),
     }.values(),
 )  # fmt: skip

@@ -28,6 +28,9 @@ FSDP = (
 )
 RECOMPUTES = '{"activation_checkpointing": true}'
 SCHEDULE = '"scheduler": {"type": "%s", "params": {}},'
+ADAMW = '"optimizer": {"type": "AdamW", "params": {"lr": "auto"}},'
+TORCHRUN = "torchrun --nnodes 1 --nproc_per_node 8"
+BY_ACCELERATE = "accelerate launch --use_deepspeed --deepspeed_config_file d.json"
 AXOLOTL = """base_model: a/b
 micro_batch_size: 1
 learning_rate: 1e-5
@@ -141,6 +144,36 @@ CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
     "one schedule": (
         "PAR482", [],
         {"a.sh": TRAINER + "--deepspeed d.json --lr_scheduler_type cosine\n", "d.json": JSON % ""},
+    ),
+    "an optimizer of DeepSpeed": (
+        "PAR482", ["warning"],
+        {"a.sh": TRAINER + "--deepspeed d.json --optim adamw_bnb_8bit\n", "d.json": JSON % ADAMW},
+    ),
+    "the same optimizer": (
+        "PAR482", [],
+        {"a.sh": TRAINER + "--deepspeed d.json --optim adamw_torch_fused\n", "d.json": JSON % ADAMW},
+    ),
+    "an optimizer that accelerate hands on": (
+        "PAR482", ["warning"],
+        {
+            "a.sh": TRAINER.replace(TORCHRUN, BY_ACCELERATE) + "--optim lion\n",
+            "d.json": JSON % ADAMW,
+        },
+    ),
+    "axolotl's optimizer and schedule": (
+        "PAR482", ["warning", "warning"],
+        {
+            "a.sh": RUNS_AXOLOTL, "d.json": JSON % (ADAMW + SCHEDULE % "WarmupLR"),
+            "a.yaml": AXOLOTL.split("dp_")[0] + "deepspeed: d.json\noptimizer: muon\nlr_scheduler: cosine\n",
+        },
+    ),
+    "a YAML that LLaMA-Factory's command names": (
+        "PAR482", ["warning"],
+        {
+            "a.sh": "FORCE_TORCHRUN=1 llamafactory-cli train x.yaml\n", "d.json": JSON % ADAMW,
+            "x.yaml": "model_name_or_path: a/b\nper_device_train_batch_size: 1\nlearning_rate: 1e-5\n"
+            "optim: adamw_8bit\ndeepspeed: d.json\noutput_dir: o\n",
+        },
     ),
     "a second gathering": (
         "PAR483", ["warning"],

@@ -51,12 +51,13 @@ ARITHMETIC = {
     # NeMo, FlagScale and Primus hand these keys to Megatron-core.
     "megatron": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
     # NVIDIA/NeMo@8cfedd72 nemo/collections/llm/api.py:1299, and Megatron-core beneath it and Bridge.
-    "nemo": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
-    "megatron-bridge": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
+    "nemo": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201", "PAR203"}),
+    "megatron-bridge": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201", "PAR203"}),
     # EleutherAI/gpt-neox@ea7aefd8 megatron/mpu/initialize.py, and mpu.divide of the heads.
     "gpt-neox": frozenset({"PAR101", "PAR111"}),
-    # volcengine/verl@b178a3cd verl/utils/config.py:86.
-    "verl-megatron": frozenset({"PAR101"}),
+    # volcengine/verl@b178a3cd verl/utils/config.py:86; verl/workers/actor/megatron_actor.py:440 splits a
+    # rank's samples and hands the micro-batches to Megatron-core's schedule.
+    "verl-megatron": frozenset({"PAR101", "PAR203"}),
 }
 READER = Reader(
     recognise=job,

@@ -1,9 +1,10 @@
 """A pipe behind a training hides its exit code.
 
 Why:
-The exit code of `torchrun ... | tee log` is tee's, 0, however the training ends: a test of `$?`, `&&` or `||`
-behind it sees success, a requeue never comes, and where it is the last command the whole script succeeds.
-`set -o pipefail` passes the training's code on. Without such a test it is a hint.
+The exit code of `torchrun ... | tee log` is tee's, 0, however the training ends, and so is that of
+`eval $CMD | tee log` and of a block or a function: an `if`, a test of `$?`, `&&` or `||` behind it sees
+success, a requeue never comes, and where it is the last command the whole script succeeds. `set -o pipefail`
+passes the training's code on. Without such a test it is a hint.
 
 Bad:
 torchrun --nproc-per-node 8 train.py | tee train.log
@@ -28,6 +29,7 @@ from ....reading.bash.commands.launching import LAUNCHERS, PYTHONS
 from ....reading.bash.source import file_source
 from ....reading.bash.syntax_tree import descendants, parse
 from ....reading.bash.trace import TracedCommand
+from ...facts.commands import asks
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related
 
@@ -44,6 +46,8 @@ SOURCE = "bash(1), Pipelines; ROCm/Megatron-LM#145"
 _RUNS = {*LAUNCHERS, *PYTHONS, "srun", "mpirun", "mpiexec"}
 #: What succeeds whatever it reads.
 _ENDS = (b"tee", b"ts", b"cat", b"sed", b"awk", b"stdbuf", b"logger")
+#: What may test the text that it reads: `if srun nvidia-smi | awk '... exit 1'`.
+_FILTERS = (b"cat", b"sed", b"awk")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -51,16 +55,20 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     text = launch.config.texts.get(launch.path, "")
     if "|" not in text or "PIPESTATUS" in text or any(map(_keeps, ran)):
         return
-    running = {each.place[1:] for each in ran if not _RUNS.isdisjoint(each.programs)}
+    running = _running(launch.path, ran)
     if not running:
         return
     root = parse(file_source("", text))
+    called = _functions(root, running)
     for node in (each for each in descendants(root) if each.type == "pipeline"):
         first, stage, operator = _stages(node)
         name = ((stage.text or b"").split() or [b""])[0]
-        if running.isdisjoint({_point(node), _point(first)}) or name not in _ENDS:
+        runs = _point(node) in running or _runs(first, running, called)
+        if not runs or name not in _ENDS:
             continue
         tested = _point(operator) if operator is not None else _tested(node)
+        if name in _FILTERS and (_is_condition(node) or _asked(node, ran)):
+            continue
         if tested is None and not _last(node, root):
             continue
         place = Place(launch.path, *_point(stage), len(name))
@@ -70,6 +78,37 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             message, place, related, "set -o pipefail", None if tested is not None else "info"
         )
         return
+
+
+def _running(path: str, ran: list[TracedCommand]) -> set[tuple[int, int]]:
+    """Where the script starts a training, by line and column; an `eval` does what runs behind it."""
+    places = set()
+    for at, command in enumerate(ran):
+        if command.place[0] == path and not _RUNS.isdisjoint(command.programs):
+            places.add(command.place[1:])
+            if at and ran[at - 1].programs == ("eval",):
+                places.add(ran[at - 1].place[1:])
+    return places
+
+
+def _functions(root: Node, running: set[tuple[int, int]]) -> set[bytes]:
+    """The functions of the script that start a training."""
+    made = (node for node in descendants(root) if node.type == "function_definition")
+    names = ((node.child_by_field_name("name"), node) for node in made)
+    return {name.text or b"" for name, node in names if name is not None and _holds(node, running)}
+
+
+def _runs(stage: Node, running: set[tuple[int, int]], called: set[bytes]) -> bool:
+    """Whether a stage starts a training: itself, in a block, or by a function."""
+    if stage.type == "negated_command":
+        stage = _parts(stage)[0]
+    names = (each.text or b"" for each in descendants(stage) if each.type == "command_name")
+    return _holds(stage, running) or not called.isdisjoint(names)
+
+
+def _holds(node: Node, running: set[tuple[int, int]]) -> bool:
+    start, (row, column) = _point(node), node.end_point
+    return any(start <= place < (row + 1, column + 1) for place in running)
 
 
 def _stages(pipeline: Node) -> tuple[Node, Node, Node | None]:
@@ -110,6 +149,8 @@ def _tested(pipeline: Node) -> tuple[int, int] | None:
         if operators and below.parent.children[0] == below:
             return _point(operators[0])
         below = below.parent
+    if below.parent is not None and _is_condition(below):
+        return _point(below.parent)
     behind: Node | None = below.next_named_sibling
     while behind is not None and behind.type == "comment":
         behind = behind.next_named_sibling
@@ -118,6 +159,20 @@ def _tested(pipeline: Node) -> tuple[int, int] | None:
     )
     found = next((each for each in asked if (each.text or b"").strip() == b"$?"), None)
     return None if found is None else _point(found)
+
+
+def _is_condition(node: Node) -> bool:
+    """Whether an `if` or a `while` asks for the exit code of a statement."""
+    above = node.parent
+    asks_for = above is not None and above.type in ("if_statement", "while_statement")
+    return asks_for and above is not None and node in above.children_by_field_name("condition")
+
+
+def _asked(pipeline: Node, ran: list[TracedCommand]) -> bool:
+    """Whether what a pipeline starts is a question, as `srun hostname` is."""
+    start, (row, column) = _point(pipeline), pipeline.end_point
+    inner = [each for each in ran if start <= each.place[1:] < (row + 1, column + 1)]
+    return any(not _RUNS.isdisjoint(each.programs) and asks(each) for each in inner)
 
 
 def _last(pipeline: Node, root: Node) -> bool:

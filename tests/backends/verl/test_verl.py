@@ -109,6 +109,33 @@ def test_what_verl_refuses(command: str, before: str, after: str, code: str) -> 
     assert code in said(command.replace(before, after))
 
 
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("virtual_pipeline_model_parallel_size=2 DP", []),
+        ("virtual_pipeline_model_parallel_size=2 ODD", ["PAR203"]),
+        ("context_parallel_size=1 ODD", []),
+        ("virtual_pipeline_model_parallel_size=null ODD", []),
+        (
+            "virtual_pipeline_model_parallel_size=2 ODD "
+            f"+{ACTOR}megatron.override_transformer_config.microbatch_group_size_per_vp_stage=3",
+            [],
+        ),
+        (f"virtual_pipeline_model_parallel_size=2 ODD {ACTOR}use_dynamic_bsz=True", []),
+    ],
+)
+def test_interleaving_deals_micro_batches_in_rounds_of_pp(more: str, expected: list[str]) -> None:
+    """258 prompts are 645 samples a rank of dp 2, which is 43 micro-batches of 15, and pp is 2."""
+    command = f"{MEGATRON} {ACTOR}megatron.{more}"
+    if "ODD" in command:
+        command = command.replace("mini_batch_size=256", "mini_batch_size=258").replace(
+            "MICRO=4", "MICRO=15"
+        )
+        command = command.replace("train_batch_size=1024", "train_batch_size=1032")
+    found = said(command.replace(" DP", "").replace(" ODD", ""))
+    assert [code for code in found if code == "PAR203"] == expected
+
+
 def test_packed_micro_batches_are_not_divided() -> None:
     packed = FSDP.replace("MICRO=4", "MICRO=3") + f" {ACTOR}use_dynamic_bsz=True"
     assert said(packed) == []
