@@ -3,9 +3,11 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Literal
+
+from ..compiler.run import Run
 
 #: Steps by which a rank's report may come after those of others; a step that is farther back is a restart.
 LATE = 8
@@ -22,6 +24,14 @@ class Pace:
 
 
 @dataclass(frozen=True)
+class Announced:
+    """The line of parc's entry scripts: the run's folder, and the digest of its steps (compiler/run.py)."""
+
+    run: str
+    step_digest: str
+
+
+@dataclass(frozen=True)
 class RunLog:
     """Contents of one log; a name that it does not give is left out.
 
@@ -31,7 +41,8 @@ class RunLog:
     values that the log gives twice and differently. `uneven` says that layers may be placed unevenly,
     `step_tokens` about how many tokens a step held. `timers` are seconds of a step by the framework's timers,
     of the slowest rank: `passes`, forward and backward with all that waits in them, and `optimizer`.
-    `reserved` are the most bytes that PyTorch's allocator held on a GPU.
+    `reserved` are the most bytes that PyTorch's allocator held on a GPU, `parameters` are the model's.
+    `announced` is what parc's own entry script says at the start.
     """
 
     target: str
@@ -47,6 +58,25 @@ class RunLog:
     step_tokens: float | None = None
     timers: Mapping[str, float] = field(default_factory=dict)
     reserved: float | None = None
+    parameters: int | None = None
+    announced: Announced | None = None
+
+
+def announcement(run: Run) -> str:
+    """The line with which an entry script begins its log, in characters that need no quoting."""
+    return f"parc run {run.folder} of job {run.step_digest}"
+
+
+def with_announced(log: RunLog, text: str) -> RunLog:
+    """The log with what entry scripts announce in it, once at each start and on each node."""
+    by_steps: dict[str, Announced] = {}
+    for run, digest in _ANNOUNCED.findall(text):
+        by_steps.setdefault(digest, Announced(run, digest))
+    if not by_steps:
+        return log
+    first, *others = by_steps.values()
+    several = tuple(f"{first.run} and {other.run}" for other in others)
+    return replace(log, announced=first, clashes=(*log.clashes, *several))
 
 
 def plain(text: str) -> str:
@@ -117,6 +147,7 @@ def _alone(document: str) -> str:
     return re.sub(rf"^{before}", "", document, flags=re.MULTILINE) if before else document
 
 
+_ANNOUNCED = re.compile(r"\bparc run ([\w.-]{1,400}) of job ([0-9a-f]{12})\b", re.ASCII)
 #: What torchrun (`[rank0]:`, `[default0]:`) and `srun --label` put before a line.
 _RANK = re.compile(r"^(?:(?:\[(?:rank|default)\d{1,6}\]:| {0,6}\d{1,6}:) ?)+", re.MULTILINE)
 #: Control sequences of a terminal (ECMA-48), and titles of its window.

@@ -10,6 +10,7 @@ from ..dsl.inputs.documents import json_value
 from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, Setting, Unknown, text_of
 from .languages import bash, json
+from .log import announcement
 
 #: What says, beside an entry script and in the folder of a run, what decides its training.
 FILE = "run.json"
@@ -50,6 +51,7 @@ def run_values(plan: Plan, variable: str | None, kept: Checkpoints) -> dict[str,
         "folder": f"runs/{run.folder}",
         "name": run.name,
         "digest": run.digest,
+        "announced": announcement(run),
         "checkpoints": variable and bash.name(variable),
         "previous": plan.job.previous and _previous(plan.job.previous, plan.target, kept),
         "begun": bash.code(kept.begun if variable else "false"),

@@ -1,6 +1,6 @@
-"""Logs and their job -> the fitted site, errors before and after, and what of it is not to be trusted."""
+"""Logs and their jobs -> the fitted site, errors before and after, and what of it is not to be trusted."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import hypot
@@ -9,11 +9,10 @@ from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.hardware import Cluster
 from ..dsl.job import Job
 from .codes import CONTRADICTORY, TOO_FEW, UNSTEADY
-from .log_files import counted, log_of, text_of
-from .measured_run import MeasuredRun, measured_run
-from .parameters import with_settings
+from .job_of_log import cluster_of, run_of
+from .log_files import counted
+from .measured_run import MeasuredRun
 from .site import FittedSite, fit_site, predicted_seconds, with_measured
-from .site_file import prior
 from .trial_files import left_out, logs_of
 
 #: Two runs of one layout contradict each other when they differ by more than this share of a step, and by
@@ -37,7 +36,7 @@ class Calibration:
     """`different` counts layouts and batches. `warnings` say what of it is less sure than a reader would
     think."""
 
-    job: Job
+    jobs: tuple[Job, ...]
     compared: tuple[Compared, ...]
     different: int
     site: FittedSite
@@ -45,16 +44,20 @@ class Calibration:
 
 
 def calibrate(
-    job: Job, paths: Sequence[str], layouts: Mapping[str, Mapping[str, int]]
+    jobs: Sequence[Job],
+    logs: Sequence[tuple[str, Job | None]],
+    layouts: Mapping[str, Mapping[str, int]],
 ) -> Calibration:
-    """Fits the parameters of the job's cluster to the logs at `paths`.
+    """Fits the parameters of the jobs' cluster to `logs`: paths, each with its job, or None where it is that
+    of `jobs` which the log is of.
 
     A path may be a folder of trials (trials.py). `layouts` gives degrees by log, those of all logs under "".
-    Raises JobError for logs that cannot be used:
+    Raises JobError for jobs of several clusters and for logs that cannot be used:
     unreadable, of another framework or job, without a layout; of a trial there is a warning where others can.
     """
-    runs, left = _runs(job, *logs_of(paths, layouts))
-    before = with_settings(job.cluster, prior(job))
+    everything = [*jobs, *(own for _, own in logs if own is not None and own not in jobs)]
+    before = cluster_of(everything)
+    runs, left = _runs(jobs, logs, layouts)
     groups = _groups(runs)
     site = with_measured(fit_site(before, groups), groups)
     compared = tuple(Compared(run, _error(run, before), _error(run, site.cluster)) for run in runs)
@@ -65,28 +68,33 @@ def calibrate(
         *_contradicting(groups),
         *_outvoted(groups, site),
     )
-    return Calibration(job, compared, len(groups), site, warnings)
+    return Calibration(tuple(everything), compared, len(groups), site, warnings)
 
 
 def _runs(
-    job: Job, paths: Sequence[str], layouts: Mapping[str, Mapping[str, int]], trials: Container[str]
+    jobs: Sequence[Job],
+    logs: Sequence[tuple[str, Job | None]],
+    layouts: Mapping[str, Mapping[str, int]],
 ) -> tuple[list[MeasuredRun], list[Diagnostic]]:
     """The run of each log, and warnings of trials that are left out."""
     runs: list[MeasuredRun] = []
     complaints: list[Diagnostic] = []
     left: list[Diagnostic] = []
-    for path in paths:
-        try:
-            given = layouts.get(path, layouts.get("", {}))
-            runs.append(measured_run(path, log_of(job, path, text_of(path)), job, given))
-        except JobError as error:
-            if path in trials:
-                left.append(left_out(path, error.diagnostics[0]))
-            else:
-                complaints += error.diagnostics
+    count = 0
+    for given, own in logs:
+        paths, known, trials = logs_of([given], layouts)
+        count += len(paths)
+        for path in paths:
+            try:
+                layout = known.get(path, known.get("", {}))
+                runs.append(run_of(path, [own] if own else jobs, layout))
+            except JobError as error:
+                if path in trials:
+                    left.append(left_out(path, error.diagnostics[0]))
+                else:
+                    complaints += error.diagnostics
     if complaints or not runs:
-        bad = len(paths) - len(runs)
-        raise JobError([*complaints, *left, counted(bad, len(paths))])
+        raise JobError([*complaints, *left, counted(count - len(runs), count)])
     return runs, left
 
 

@@ -1,10 +1,11 @@
 """Paths of logs -> `RunLog`s, each read by a framework that knows its lines, those of the job first."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..backends import BACKENDS
-from ..backends.log import RunLog
+from ..backends.log import RunLog, with_announced
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.inputs.files import TooLarge, bytes_of, reason_of
 from ..dsl.job import Job
@@ -26,9 +27,10 @@ def counted(bad: int, all_of_them: int) -> Diagnostic:
     return Diagnostic(UNREADABLE, message, severity="info", help="correct them or leave them out")
 
 
-def log_of(job: Job, path: str, text: str) -> RunLog:
-    """The run that a text reports. Raises JobError when no framework of the job has written it."""
-    targets = [spec.name for spec in job.targets]
+def log_of(jobs: Sequence[Job], path: str, text: str) -> RunLog:
+    """The run that a text reports. Raises JobError when no framework has written it, or none that a job has
+    as a target."""
+    targets = list(dict.fromkeys(spec.name for job in jobs for spec in job.targets))
     for name in [*targets, *(name for name in BACKENDS if name not in targets)]:
         if log := BACKENDS[name].reader.log(text):
             break
@@ -37,9 +39,10 @@ def log_of(job: Job, path: str, text: str) -> RunLog:
         help = "give what the framework prints while it trains; docs/calibrate.md shows the lines"
         raise JobError([Diagnostic(NO_STEPS, message, help=help)])
     if log.target not in targets:
-        message = f"`{path}` is of {log.target}, which the job does not have as a target"
+        lacking = "the job does not have" if len(jobs) == 1 else "no job has"
+        message = f"`{path}` is of {log.target}, which {lacking} as a target"
         raise JobError([Diagnostic(OTHER_JOB, message, help=f"add `target {log.target} {{}}`")])
-    return log
+    return with_announced(log, text)
 
 
 def text_of(path: str) -> str:

@@ -10,13 +10,14 @@ from ..backends.log import RunLog, Unit
 from ..compiler.case import Case
 from ..compiler.pipeline.even_split import Split
 from ..compiler.pipeline.rank_load import STAGES
+from ..compiler.run import step_digest
 from ..compiler.search.complete_layout import complete
 from ..compiler.variables import FREE, PLACE
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.hardware import Cluster
 from ..dsl.job import Goal, Job, Train
-from ..dsl.model import Model
 from .codes import LAYOUT, OTHER_JOB, UNSTEADY
+from .other_job import of_another_job
 from .steady_state import FEWEST, SteadyState, steady_state
 
 #: Share by which the tokens of a step by a log's rounded figures may differ from the job's.
@@ -29,8 +30,6 @@ MOST_GPUS = 10**6
 LONGEST = 1e6
 #: What is 1 where nobody says it.
 DEGREES = ("tp", "pp", "cp", "ep")
-#: Settings of a model that a log of a mixture of experts states in another way.
-DENSE_ONLY = {"ffn"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +56,11 @@ class MeasuredRun:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for runs of one layout and batch: these should take the same time."""
+        """Equal for runs of one job, layout and batch: these should take the same time."""
         train = self.job.train
         batch = (train.seq_len, train.global_batch, train.precision, train.compile)
         facts = sorted((name, str(value)) for name, value in (self.facts or {}).items())
-        return (self.target, *batch, *sorted(self.layout.items()), *facts)
+        return (self.target, step_digest(self.job), *batch, *sorted(self.layout.items()), *facts)
 
 
 def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> MeasuredRun:
@@ -152,11 +151,7 @@ def _clashes(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> Iter
         if name in log.layout and log.layout[name] != value:
             message = f"`{path}` ran with {name} {log.layout[name]}, but is given with {value}"
             yield Diagnostic(LAYOUT, message, help="leave out what the log says itself")
-    for name, value in log.model.items():
-        expected = _size(job.model, name)
-        if value != expected and not (job.model.moe and name in DENSE_ONLY):
-            message = f"`{path}` is of a model with {name} {value}, the job's has {expected}"
-            yield Diagnostic(OTHER_JOB, message, job.span("model", name))
+    yield from of_another_job(path, log, job)
 
 
 def _impossible(path: str, steps: SteadyState, case: Case) -> Iterable[Diagnostic]:
@@ -169,10 +164,6 @@ def _impossible(path: str, steps: SteadyState, case: Case) -> Iterable[Diagnosti
         )
         help = "give it with the job, the batch and the number of GPUs that it ran with"
         yield Diagnostic(OTHER_JOB, message, help=help)
-
-
-def _size(model: Model, name: str) -> int:
-    return model.groups if name == "kv_heads" else int(getattr(model, name))
 
 
 def _job_that_ran(path: str, log: RunLog, job: Job, layout: Mapping[str, int]) -> Job:

@@ -79,5 +79,5 @@ class Ran:
 
 def ran(job: Job, path: str) -> Ran:
     """Raises JobError for a log that cannot be read, or is not of the job."""
-    run = measured_run(path, log_of(job, path, text_of(path)), job, {})
+    run = measured_run(path, log_of([job], path, text_of(path)), job, {})
     return Ran(run, estimate_layout(run.case, run.layout, run.placement))

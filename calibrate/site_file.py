@@ -85,27 +85,29 @@ def _unreadable(message: str, span: Span) -> JobError:
     return JobError([Diagnostic(UNREADABLE, message, span, help=help)])
 
 
-def definition_names(job: Job, output: str) -> tuple[str, str]:
-    """Names of the cluster and of the GPU that the file `output` defines: those that the job has from it,
-    else derived from its name, and none that another file of the job has."""
+def definition_names(jobs: Sequence[Job], output: str) -> tuple[str, str]:
+    """Names of the cluster and of the GPU that the file `output` defines: those that the jobs have from it,
+    else derived from its name, and none that another file of theirs has."""
     stem = stem_of(output)
     gpu = f"{stem}_gpu"
     return (
-        _free_name(job, "cluster", output, stem, f"{stem}_cluster"),
-        _free_name(job, "gpu", output, gpu, f"{stem}_site_gpu"),
+        _free_name(jobs, "cluster", output, stem, f"{stem}_cluster"),
+        _free_name(jobs, "gpu", output, gpu, f"{stem}_site_gpu"),
     )
 
 
-def _free_name(job: Job, kind: str, output: str, name: str, other: str) -> str:
-    there, elsewhere = list[str](), {job.cluster.name} if kind == "cluster" else set[str]()
-    for known, span in job.blocks(kind).items():
-        if os.path.realpath(span.source.name) == os.path.realpath(output):
-            there.append(known)
-        else:
-            elsewhere.add(known)
+def _free_name(jobs: Sequence[Job], kind: str, output: str, name: str, other: str) -> str:
+    there, elsewhere = set[str](), set[str]()
+    for job in jobs:
+        elsewhere |= {job.cluster.name} if kind == "cluster" else set()
+        for known, span in job.blocks(kind).items():
+            if os.path.realpath(span.source.name) == os.path.realpath(output):
+                there.add(known)
+            else:
+                elsewhere.add(known)
     numbered = (f"{name}_{number}" for number in count(2))
     free = (each for each in chain([name, other], numbered) if each not in elsewhere)
-    return there[0] if len(there) == 1 else next(free)
+    return there.pop() if len(there) == 1 else next(free)
 
 
 def stem_of(output: str) -> str:
@@ -124,9 +126,9 @@ def canonical(output: str, body: str) -> str:
     return formatted(Source(output, body))
 
 
-def site_text(job: Job, site: FittedSite, output: str, summary: Sequence[str]) -> str:
+def site_text(jobs: Sequence[Job], site: FittedSite, output: str, summary: Sequence[str]) -> str:
     """The text of the file; `summary` becomes its comment. The same runs give the same text."""
-    cluster_name, gpu_name = definition_names(job, output)
+    cluster_name, gpu_name = definition_names(jobs, output)
     notes = {
         name: _note(found)
         for found in site.parameters

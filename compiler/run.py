@@ -25,8 +25,32 @@ _FREE = {
 }
 #: Settings of `train` that `_train` says in another form.
 _RESOLVED = {"tokens", "steps", "warmup", "decay_steps", "decay_style"}
-#: Hexadecimal digits of a digest.
-DIGITS = 8
+#: Hexadecimal digits of a run's digest, and of that of its steps.
+DIGITS, STEP_DIGITS = 8, 12
+#: Settings of `train` that decide how long a step takes.
+_TIMED = {"seq_len", "global_batch", "precision", "optimizer", "attention", "compile", "dropout"}
+#: Settings of `model` that are numbers in its formulas: sizes and kernels are the same with others.
+_UNTIMED = {
+    "name",
+    "norm_eps",
+    "rope_theta",
+    "rope_factor",
+    "rope_original_positions",
+    "rope_low_freq",
+    "rope_high_freq",
+    "rope_beta_fast",
+    "rope_beta_slow",
+    "rope_mscale",
+    "rope_mscale_all_dim",
+    "rope_truncate",
+    "router_scale",
+    "router_bias_rate",
+    "aux_loss",
+    "z_loss",
+    "mtp_weight",
+    "init_std",
+    "init_scaled",
+}
 
 
 @dataclass(frozen=True)
@@ -37,6 +61,8 @@ class Run:
     digest: str
     decided: Mapping[str, Any]
     """What the digest is of: settings by name, such as `train.learning_rate`, with values of JSON."""
+    step_digest: str
+    """Runs of one such digest take as long for a step, in the same layout on the same machine."""
 
     @property
     def folder(self) -> str:
@@ -54,7 +80,17 @@ def run_of(job: Job, target: str) -> Run:
     }
     text = json.dumps(decided, sort_keys=True)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{job.name}-{target}")
-    return Run(name, sha256(text.encode()).hexdigest()[:DIGITS], decided)
+    digest = sha256(text.encode()).hexdigest()[:DIGITS]
+    return Run(name, digest, decided, step_digest(job))
+
+
+def step_digest(job: Job) -> str:
+    """A digest of what decides how long a step takes beside layout and machine: model, batch and length,
+    precision, optimizer and attention. Settings that a later release adds do not change it."""
+    train = job.train.model_dump(mode="json", include=_TIMED, exclude_defaults=True)
+    model = job.model.model_dump(mode="json", exclude=_UNTIMED, exclude_defaults=True)
+    text = json.dumps([model, train], sort_keys=True)
+    return sha256(text.encode()).hexdigest()[:STEP_DIGITS]
 
 
 def _said(block: str, settings: BaseModel, without: set[str]) -> dict[str, Any]:

@@ -1,21 +1,29 @@
 """fit a cluster's few parameters to logs of real runs, and write them as a file to import"""
 
+from __future__ import annotations
+
+import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
 from .estimate import layout
 from .job_arguments import add_json, add_overrides, add_stage, load_job, output_path
 
+if TYPE_CHECKING:
+    from parc.dsl.job import Job
+
 NAME = "calibrate"
 
 
 def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "log", nargs="+", metavar="LOG", help="what one run printed, or a folder of trials that ran"
-    )
-    add("--job", required=True, metavar="JOB", help="the job file that ran")
+    log = "what one run printed, or a folder of trials that ran; with =JOB.par of that job"
+    add("log", nargs="+", type=log_and_job, metavar="LOG[=JOB.par]", help=log)
+    jobs = "a job file that ran; of several, each log's is the one that its first lines tell"
+    add("--job", action="append", default=[], metavar="JOB", help=jobs)
     output = "the .par file to write"
     add("-o", "--output", required=True, type=output_path, metavar="FILE", help=output)
     add(
@@ -32,6 +40,14 @@ def arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
+def log_and_job(text: str) -> tuple[str, str | None]:
+    """`run.log=job.par` as the log's path and the job's, where there is no log of that whole name."""
+    log, _, job = text.rpartition("=")
+    if not log or not job.endswith(".par") or os.path.exists(text):
+        return text, None
+    return log, job
+
+
 def layout_of_log(text: str) -> tuple[str, dict[str, int]]:
     """`run.log:tp=8,pp=2` as the log's name, empty for all of them, and its degrees."""
     log, _, degrees = text.rpartition(":")
@@ -42,7 +58,7 @@ def layout_of_log(text: str) -> tuple[str, dict[str, int]]:
 
 
 def run(arguments: Namespace) -> int:
-    job = load_job(arguments)
+    jobs = _jobs(arguments)
     from parc.calibrate.calibration import calibrate
     from parc.calibrate.site_file import is_ours, site_text
 
@@ -50,12 +66,14 @@ def run(arguments: Namespace) -> int:
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress
     from ..writing.single_file import refuse, replace
 
-    refuse(arguments.output, is_ours, arguments.force, (arguments.job, *arguments.log))
-    layouts = _layouts(arguments)
+    paths = [path for path, _ in arguments.log]
+    refuse(arguments.output, is_ours, arguments.force, (*jobs, *paths))
+    layouts = _layouts(arguments.layout, paths)
+    logs = [(path, jobs[job] if job else None) for path, job in arguments.log]
     with progress("calibrating"):
-        result = calibrate(job, arguments.log, layouts)
+        result = calibrate([jobs[path] for path in dict.fromkeys(arguments.job)], logs, layouts)
     print_diagnostics(result.warnings)
-    text = site_text(job, result.site, str(arguments.output), summary(result))
+    text = site_text(result.jobs, result.site, str(arguments.output), summary(result))
     changed = replace(arguments.output, text)
     if arguments.json:
         print_json(calibration_json(result, str(arguments.output), changed))
@@ -64,23 +82,40 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _layouts(arguments: Namespace) -> dict[str, dict[str, int]]:
+def _jobs(arguments: Namespace) -> dict[str, Job]:
+    """Every job by its path. Raises JobError with the complaints about all of them, and where a log has
+    none."""
+    from parc.calibrate.codes import OTHER_JOB
+
+    alone = [path for path, job in arguments.log if job is None]
+    if alone and not arguments.job:
+        help = f"--job JOB.par, or {alone[0]}=JOB.par"
+        raise JobError([Diagnostic(OTHER_JOB, f"`{alone[0]}` has no job", help=help)])
+    jobs: dict[str, Job] = {}
+    complaints: list[Diagnostic] = []
+    named = (job for _, job in arguments.log if job)
+    for path in dict.fromkeys([*arguments.job, *named]):
+        try:
+            jobs[path] = load_job(Namespace(job=path, set=arguments.set, stage=arguments.stage))
+        except JobError as error:
+            complaints += error.diagnostics
+    if complaints:
+        raise JobError(complaints)
+    return jobs
+
+
+def _layouts(
+    given: Sequence[tuple[str, dict[str, int]]], paths: Sequence[str]
+) -> dict[str, dict[str, int]]:
     """Degrees by log; those of a named log come on top of those for all."""
     from parc.calibrate.codes import LAYOUT
 
-    common = {
-        name: value for log, found in arguments.layout if not log for name, value in found.items()
-    }
+    common = {name: value for log, known in given if not log for name, value in known.items()}
     layouts = {"": common}
-    for log, found in arguments.layout:
-        if log and log not in arguments.log:
-            help = did_you_mean(log, arguments.log) or f"the logs are {', '.join(arguments.log)}"
-            raise JobError(
-                [
-                    Diagnostic(
-                        LAYOUT, f"--layout names `{log}`, which is not one of the logs", help=help
-                    )
-                ]
-            )
-        layouts[log] = {**layouts.get(log, common), **found}
+    for log, known in given:
+        if log and log not in paths:
+            help = did_you_mean(log, paths) or f"the logs are {', '.join(paths)}"
+            message = f"--layout names `{log}`, which is not one of the logs"
+            raise JobError([Diagnostic(LAYOUT, message, help=help)])
+        layouts[log] = {**layouts.get(log, common), **known}
     return layouts

@@ -15,6 +15,7 @@ from parc.compiler.pricing.estimate import layout_of, one_row
 from parc.compiler.risk import band
 from parc.dsl.diagnostics import one_line
 from parc.dsl.hardware import Cluster, Gpu
+from parc.dsl.job import Job
 from parc.dsl.schema import setting_types
 from parc.dsl.syntax.quoting import quoted
 
@@ -28,7 +29,11 @@ def layout_that_ran(compared: Compared) -> Layout:
 
 def calibration_text(result: Calibration, output: str, changed: bool) -> str:
     """Runs with their errors, parameters, and what to do with the file."""
-    lines = [_counts(result), "", *columns([_HEAD, *map(_run_row, result.compared)])]
+    rows = [_HEAD, *map(_run_row, result.compared)]
+    if len(result.jobs) > 1:
+        names = ("job", *(PurePath(each.run.job.path).name for each in result.compared))
+        rows = [(row[0], name, *row[1:]) for row, name in zip(rows, names, strict=True)]
+    lines = [_counts(result), "", *columns(rows)]
     lines += [f"  {line}" for line in _filled(result.compared)]
     lines += [
         "",
@@ -45,15 +50,22 @@ def calibration_text(result: Calibration, output: str, changed: bool) -> str:
 
 
 def _use(result: Calibration, output: str, changed: bool) -> str:
-    """Whether the file changed, and how to import it where the job does not yet."""
-    job = result.job
+    """Whether the file changed, and how to import it where a job does not yet."""
     state = "written" if changed else "nothing to change"
-    if uses(job, result.site):
-        return f"{output}: {state}; the job has its numbers"
-    cluster, _ = definition_names(job, output)
+    without = [job for job in result.jobs if not uses(job, result.site)]
+    several = len(result.jobs) > 1
+    if not without:
+        return f"{output}: {state}; the {'jobs have' if several else 'job has'} its numbers"
+    cluster, _ = definition_names(result.jobs, output)
+    lines = [f"{output}: {state}; to use it, write in {'each' if several else 'the'} job", ""]
+    for path, taken in dict.fromkeys(_imported(job, output, cluster) for job in without):
+        lines += [f"  import {quoted(path)}", f"  {taken}"]
+    return "\n".join(lines)
+
+
+def _imported(job: Job, output: str, cluster: str) -> tuple[str, str]:
     path = os.path.relpath(output, os.path.dirname(os.path.abspath(job.path)))
-    taken = f"cluster {job.cluster.name or 'NAME'} from {cluster} {{ nodes = ... }}"
-    return f"{output}: {state}; to use it, write in the job\n\n  import {quoted(path)}\n  {taken}"
+    return path, f"cluster {job.cluster.name or 'NAME'} from {cluster} {{ nodes = ... }}"
 
 
 _HEAD = ("run", "layout", "reports", "measured", "before", "after")
@@ -162,7 +174,8 @@ def summary(result: Calibration) -> list[str]:
 
 def calibration_json(result: Calibration, output: str, changed: bool) -> JsonObject:
     return {
-        "job": job_json(result.job),
+        "job": job_json(result.jobs[0]),
+        "jobs": [job_json(job) for job in result.jobs],
         "runs": [_run_json(each) for each in result.compared],
         "different": result.different,
         "parameters": [_parameter_json(found) for found in result.site.parameters],
@@ -186,6 +199,7 @@ def _run_json(compared: Compared) -> JsonObject:
     return rounded(
         {
             "path": run.path,
+            "job": run.job.path,
             "target": run.target,
             "layout": layout_that_ran(compared).in_words,
             "filled": list(run.filled),

@@ -7,8 +7,6 @@ process over pricing/mechanisms.py's `kinship`); what a run tells of all is in t
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 
@@ -22,26 +20,17 @@ from ..case import Case
 from ..codes import MEASURED
 from ..plan import Measured
 from ..pricing.mechanisms import RUN, Floats, kinship
+from ..run import step_digest
 from ..variables import LARGEST, NEUTRAL, ORDER
 from .expected_step import DOUBLINGS, excess
 from .sweep import PER_STEP, Swept, objectives
 
-#: Settings of `train` that decide how long a step takes.
-TIMED = ("seq_len", "global_batch", "precision", "optimizer", "attention", "compile", "dropout")
 #: Ratios that a step may be off; beyond them something else ran.
 LEAST, MOST = 0.1, 10.0
 #: Layouts, and ln(measured / predicted time of a step) of each.
 Known = list[tuple[dict[str, int], float]]
-#: Hexadecimal digits of a job's digest.
+#: Digits of the largest number of a layout.
 DIGITS = 12
-
-
-def digest(job: Job) -> str:
-    """A digest that tells the runs of one model and batch from others."""
-    train = job.train.model_dump(mode="json", include=set(TIMED))
-    model = job.model.model_dump(mode="json", exclude={"name"})
-    text = json.dumps([model, train], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def entry(job: Job, target: str, layout: Mapping[str, int], ratio: float) -> str:
@@ -49,7 +38,7 @@ def entry(job: Job, target: str, layout: Mapping[str, int], ratio: float) -> str
     words = {name: {each: word for word, each in known.items()} for name, known in VALUES.items()}
     decided = {name: layout[name] for name in ORDER if layout[name] != NEUTRAL.get(name)}
     said = (f"{name}={words.get(name, {}).get(value, value)}" for name, value in decided.items())
-    return f"{target} {digest(job)}: {','.join(said)} took {ratio:.4g}"
+    return f"{target} {step_digest(job)}: {','.join(said)} took {ratio:.4g}"
 
 
 def measured(case: Case) -> Known:
@@ -57,7 +46,7 @@ def measured(case: Case) -> Known:
 
     Raises JobError for a text that `entry` does not give.
     """
-    wanted = f"{case.target.name} {digest(case.job)}"
+    wanted = f"{case.target.name} {step_digest(case.job)}"
     return [known for head, known in _entries(case) if head == wanted]
 
 

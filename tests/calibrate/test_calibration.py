@@ -108,7 +108,7 @@ def test_the_file_works_where_it_is_imported(calibrate: Calibrate) -> None:
 def test_a_file_of_any_name_can_be_imported(stem: str, calibrate: Calibrate) -> None:
     found = calibrate(*record("tp1"), output=f"{stem}.par")
     assert found.code == 0
-    name, _ = definition_names(parc.load("job.par"), f"{stem}.par")
+    name, _ = definition_names([parc.load("job.par")], f"{stem}.par")
     text = f'import "{stem}.par"\n' + JOB.replace("std.h100_pod", name)
     Path("new.par").write_text(text)
     assert parc.load("new.par").cluster.measured
@@ -122,7 +122,7 @@ def test_a_figure_that_is_fitted_to_its_default_keeps_what_it_was(calibrate: Cal
     name, number = "host_time", [each.name for each in PARAMETERS].index("host")
     fitted = with_settings(job.cluster, {name: 1.0})
     host = FittedParameter(PARAMETERS[number], {name: 1.3}, {name: 1.0}, std=0.1, left=0.2)
-    text = site_text(job, FittedSite(fitted, (host,), 0.1, ()), "site.par", [])
+    text = site_text([job], FittedSite(fitted, (host,), 0.1, ()), "site.par", [])
     Path("site.par").write_text(text)
     Path("new.par").write_text('import "site.par"\n' + JOB.replace("std.h100_pod", "site"))
     assert prior(parc.load("new.par"))[name] == 1.3

@@ -118,7 +118,7 @@ def _logs(folder: Path) -> list[str]:
 
 
 def _log(text: str, folder: Path) -> None:
-    of_file("run.log", lambda path: log_of(_calibrated(folder), str(path), text_of(str(path))))(
+    of_file("run.log", lambda path: log_of([_calibrated(folder)], str(path), text_of(str(path))))(
         text, folder
     )
 

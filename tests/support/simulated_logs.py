@@ -12,6 +12,7 @@ from pathlib import Path
 import parc
 from parc.backends import BACKENDS
 from parc.backends.deepspeed.emit.files import layout_facts
+from parc.backends.log import announcement
 from parc.calibrate.measured_run import MeasuredRun
 from parc.calibrate.parameters import with_settings
 from parc.calibrate.site import predicted_seconds
@@ -19,6 +20,7 @@ from parc.calibrate.steady_state import SteadyState
 from parc.commands.estimate import layout
 from parc.compiler.case import Case
 from parc.compiler.plan import Layout
+from parc.compiler.run import run_of
 from parc.compiler.search.complete_layout import complete
 from parc.compiler.variables import PLACE
 from parc.dsl.job import Goal, Job
@@ -67,9 +69,9 @@ RUNS = {
 }
 
 
-def job_of(ran: Ran, folder: Path) -> Job:
-    path = folder / "job.par"
-    path.write_text(JOB)
+def job_of(ran: Ran, folder: Path, text: str = JOB, name: str = "job.par") -> Job:
+    path = folder / name
+    path.write_text(text)
     job = parc.load(path)
     train = job.train.model_copy(update={"seq_len": ran.seq_len, "global_batch": ran.global_batch})
     cluster = job.cluster.model_copy(update={"nodes": (ran.gpus // 8,)})
@@ -78,7 +80,11 @@ def job_of(ran: Ran, folder: Path) -> Job:
 
 def true_seconds(ran: Ran, folder: Path, values: Mapping[str, float]) -> float:
     """What a step takes on a cluster with these parameters, as the cost model has it."""
-    job = job_of(ran, folder)
+    return seconds_of(ran, job_of(ran, folder), values)
+
+
+def seconds_of(ran: Ran, job: Job, values: Mapping[str, float]) -> float:
+    """The time of a step of a job with the run's batch and GPUs."""
     case = Case(job, BACKENDS[ran.target].target)
     said = ran.layout.model_dump(exclude={"nodes", "dp_replicate", "microbatches"})
     layout = complete(case, said)
@@ -222,13 +228,19 @@ def deepspeed_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) -
     tokens = ran.global_batch * ran.seq_len
     head = (
         f"layout {layout_facts(layout)} gpus={ran.gpus} micro_batch={layout.micro_batch} "
-        f"global_batch={ran.global_batch} seq_len={ran.seq_len}\n"
+        f"global_batch={ran.global_batch} seq_len={ran.seq_len} "
+        f"{' '.join(f'{name}={size}' for name, size in model.items())}\n"
     )
     return head + "".join(
         f"step {step}/1000 | loss 5.54967 | grad norm 0.6776 | lr 3.000e-03 | {seconds:.3f} s/step | "
         f"{tokens / seconds:,.0f} tokens/s | 301.0 TFLOP/s per GPU | MFU 30.4%\n"
         for step, seconds in enumerate(times, 1)
     )
+
+
+def announced(job: Job, target: str) -> str:
+    """The line that parc's entry scripts begin with."""
+    return f"{announcement(run_of(job, target))}\n"
 
 
 def record(

@@ -59,6 +59,7 @@ def read_log(text: str) -> RunLog | None:
         paces=merged(Pace(int(step), number(value)) for step, value in lines),
         layout=_layout(config) | _announced(announced, LAYOUT_NAMES),
         train=_train(config, text) | _announced(announced, ("global_batch", "seq_len")),
+        model=_announced(announced, SIZES),
         stack=_stack(config),
         clashes=clashes + changed,
         step_tokens=_product(TOKENS, text, float),
@@ -87,11 +88,13 @@ LAYOUT_NAMES = (
     "recompute",
     "offload",
 )
+#: Sizes of the model, as model.json has them.
+SIZES = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
 WORDS = {"recompute": RECOMPUTE, "offload": OFFLOAD}
 
 
 def _announced(said: Mapping[str, str], names: Iterable[str]) -> dict[str, int]:
-    """Layout variables that parc's train.py prints, words as their numbers."""
+    """Numbers that parc's train.py prints, and words of a layout as theirs."""
     found: dict[str, int] = {}
     for name in names:
         text, words = said.get(name, ""), WORDS.get(name, ())

@@ -32,6 +32,9 @@ COMPILED = "Compiling each TransformerBlock with torch.compile"
 MODEL_ARGS = re.compile(r"Building \w+ [^\s{]*?\s?with (?=\{)")
 CONFIG = re.compile(r"Running with configs: (?=\{)")
 
+#: train.py:174, whatever the layout: of the whole model.
+PARAMETERS = re.compile(r"\bsize: (\d{1,3}(?:,\d{3}){0,5}) total parameters")
+
 DEGREES = ("tp", "pp", "cp", "ep", "etp")
 SIZES = {"layers": "n_layers", "hidden": "dim", "heads": "n_heads", "kv_heads": "n_kv_heads"}
 
@@ -58,6 +61,7 @@ def read_log(text: str) -> RunLog | None:
         clashes=clashes + _several(text, models),
         reserved=max((number(found) * 2**30 for found in RESERVED.findall(text)), default=0)
         or None,
+        parameters=int(sized[1].replace(",", "")) if (sized := PARAMETERS.search(text)) else None,
     )
 
 
