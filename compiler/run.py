@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -61,7 +61,7 @@ class Run:
     digest: str
     decided: Mapping[str, Any]
     """What the digest is of: settings by name, such as `train.learning_rate`, with values of JSON."""
-    step_digest: str
+    step_digest: str = field(compare=False)
     """Runs of one such digest take as long for a step, in the same layout on the same machine."""
 
     @property

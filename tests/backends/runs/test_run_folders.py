@@ -11,6 +11,7 @@ import pytest
 import parc
 from parc.api import Planned, emit
 from parc.backends import BACKENDS
+from parc.backends.log import Announced, RunLog, with_announced
 from parc.compiler.plan import Plan, Proof
 from parc.compiler.run import Run, run_of
 
@@ -115,6 +116,30 @@ def test_what_the_search_chooses_does_not(tmp_path: Path) -> None:
     """It goes with the layout, and a layout may change during a run."""
     left = run(tmp_path, options="accumulate = {fp32, compute}")
     assert left == run(tmp_path) != run(tmp_path, options="accumulate = compute")
+
+
+def test_what_takes_no_time_changes_no_digest_of_steps(tmp_path: Path) -> None:
+    """Nor does what a later release adds: settings are left out that have their defaults."""
+    plain = run(tmp_path).step_digest
+    for train in ("learning_rate = 1e-3", "seed = 7", "warmup = 3"):
+        assert run(tmp_path, train).step_digest == plain
+    others = ("precision = fp16", "compile = true", "optimizer = adam8bit", "dropout = 0.1")
+    assert len({plain, *(run(tmp_path, train).step_digest for train in others)}) == 5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_log_begins_with_its_run_and_job(target: str, tmp_path: Path) -> None:
+    """On each node, since the last one may have the losses."""
+    train = "learning_rate = 1e-3"
+    script = written(tmp_path, "one", target, train)
+    known = run_of(job_of(tmp_path, target, train), target)
+    for node in ("0", "1"):
+        done = start(script, tmp_path, NODE_RANK=node)
+        assert done.returncode == 0, done.stderr
+        first = done.stdout.splitlines()[0]
+        assert first == f"parc run {known.folder} of job {known.step_digest}"
+        log = with_announced(RunLog(target, "seconds", ()), f"{node}: {done.stdout}")
+        assert log.announced == Announced(known.folder, known.step_digest) and not log.clashes
 
 
 @pytest.mark.parametrize("target", TARGETS)
