@@ -140,10 +140,12 @@ _LINE: TypeAdapter[Machine | Row] = TypeAdapter(
 
 @dataclass(frozen=True)
 class Probe:
-    """`rows` each with the machine that it ran on: other starts may have had other hosts."""
+    """`rows` each with the machine that it ran on: other starts may have had other hosts. `notes` say what of
+    the file is left out."""
 
     machine: Machine
     rows: tuple[tuple[Row, Machine], ...]
+    notes: tuple[Diagnostic, ...] = ()
 
     @property
     def finished(self) -> list[Row]:
@@ -173,7 +175,17 @@ def read_probe(path: Path) -> Probe:
     if machine is None:
         help = "the probe has not begun, or this is another file"
         raise JobError([Diagnostic(NO_ROWS, f"`{path}` holds no rows", help=help)])
-    return Probe(machine, tuple(rows))
+    return Probe(machine, tuple(rows), tuple(_cut(source)))
+
+
+def _cut(source: Source) -> Iterator[Diagnostic]:
+    """A note of the last line where it has no end."""
+    last = source.text.rpartition("\n")[2]
+    if last.strip():
+        span = Span(source, len(source.text) - len(last), len(source.text))
+        help = "the probe, started again, runs its case once more"
+        message = "the last line was cut, and is left out"
+        yield Diagnostic(ROWS_BROKEN, message, span, severity="info", help=help)
 
 
 def _text(path: Path) -> str:

@@ -126,8 +126,9 @@ def _write_blocks(arguments: Namespace, rows: Path) -> int:
     from ..printing.terminal import print_diagnostics, print_json, print_text
     from ..writing.single_file import replace
 
-    found = measured(read_probe(rows))
-    print_diagnostics(found.warnings)
+    probe = read_probe(rows)
+    found = measured(probe)
+    print_diagnostics((*probe.notes, *found.warnings))
     changed = replace(arguments.output, blocks_text(found, arguments.output.name))
     if arguments.json:
         print_json(probe_json(found, arguments.output, changed))

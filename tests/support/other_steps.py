@@ -68,7 +68,9 @@ class Step:
         chunk = layers * (forward + backward) + self.head() / layout.pp
         passes = (count + layout.pp - 1) * chunk
         hidden = 0.8 * layers * backward
-        return (passes + max(self.gradients() - hidden, 0.1 * self.gradients()) + self.update()) * 1.01
+        return (
+            passes + max(self.gradients() - hidden, 0.1 * self.gradients()) + self.update()
+        ) * 1.01
 
     def layer(self, factor: float) -> float:
         """A forward pass, or with `factor` 2 a backward pass, of a layer of a rank: the longer of device and
@@ -125,7 +127,9 @@ class Step:
     @property
     def weights(self) -> float:
         model, layout = self.job.model, self.ran.layout
-        layer = model.hidden * (2 * model.hidden + 2 * model.groups * model.head_size + 3 * model.ffn)
+        layer = model.hidden * (
+            2 * model.hidden + 2 * model.groups * model.head_size + 3 * model.ffn
+        )
         tables = 2 * model.vocab * model.hidden / layout.pp
         return (model.layers / layout.pp * layer + tables) / layout.tp
 

@@ -205,11 +205,30 @@ def test_rows_that_cannot_be_used_are_named(measure: Measure, what: str) -> None
     assert not Path("site.par").exists()
 
 
+def test_no_rows_that_are_refused_replace_what_is_known(measure: Measure) -> None:
+    """Broken ones, those of two machines, of another format, and those that tell nothing."""
+    record(Path("rows.jsonl"), nodes=1)
+    assert measure("--rows", "rows.jsonl").code == 0
+    before = Path("site.par").read_bytes()
+    one, other = machine(dgx(), 1), machine(dgx(), 2)
+    failed = {"kind": "launch", "failed": "rank 0: out of memory"}
+    foreign = ([one, other], [{**one, "format": FORMAT + 1}], [one, failed])
+    texts = [text for text, _ in BROKEN.values() if text is not None]
+    texts += ["".join(f"{json.dumps(line)}\n" for line in lines) for lines in foreign]
+    for text in texts:
+        Path("rows.jsonl").write_text(text)
+        ran = measure("--rows", "rows.jsonl")
+        assert ran.code == 2 and "error[PAR78" in ran.err, text[:80]
+        assert Path("site.par").read_bytes() == before
+
+
 def test_a_line_that_was_cut_is_left_out_and_one_in_the_middle_is_named(measure: Measure) -> None:
     record(Path("rows.jsonl"), nodes=1)
     text = Path("rows.jsonl").read_text()
     Path("rows.jsonl").write_text(text[:-40])
-    assert measure("--rows", "rows.jsonl").code == 0
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 0 and "info[PAR781]: the last line was cut, and is left out" in ran.err
+    assert f"rows.jsonl:{text.count(chr(10))}:1" in ran.err
     lines = text.splitlines(keepends=True)
     lines[3] = lines[3][:30] + "\n"
     Path("rows.jsonl").write_text("".join(lines))
