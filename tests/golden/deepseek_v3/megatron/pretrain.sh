@@ -96,6 +96,7 @@ if ((NODE_RANK == 0)) && [[ ! -f "$RUN_DIR/run.json" ]]; then
 fi
 claim "$RUN_DIR"
 [[ "$CHECKPOINT_DIR/" == "$RUN_DIR"/* ]] || claim "$CHECKPOINT_DIR" # checkpoints elsewhere
+echo "parc run deepseek_v3-megatron-9b9c785e of job 6ad0bb433fbe" # `parc calibrate` and `parc explain --log` read it
 
 # Each rank logs into files of its own; the job's log shows rank 0 and rank 2047, which prints the losses.
 RUN_START="${RUN_START:-${SLURM_JOB_ID:-$(date +%Y%m%d-%H%M%S)}${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}}"

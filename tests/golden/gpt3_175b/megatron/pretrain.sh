@@ -95,6 +95,7 @@ if ((NODE_RANK == 0)) && [[ ! -f "$RUN_DIR/run.json" ]]; then
 fi
 claim "$RUN_DIR"
 [[ "$CHECKPOINT_DIR/" == "$RUN_DIR"/* ]] || claim "$CHECKPOINT_DIR" # checkpoints elsewhere
+echo "parc run gpt3_175b-megatron-f5576971 of job 4032048c2664" # `parc calibrate` and `parc explain --log` read it
 
 # Each rank logs into files of its own; the job's log shows rank 0 and rank 1023, which prints the losses.
 RUN_START="${RUN_START:-${SLURM_JOB_ID:-$(date +%Y%m%d-%H%M%S)}${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}}"

@@ -297,11 +297,12 @@ def report(step, steps, loss, rate, engine, tokens, seconds, token_flops):
     )
 
 
-def announce(micro_batch, batch, seq_len):
-    world = dist.get_world_size()
+def announce(config, micro_batch, batch):
+    names = ("seq_len", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
+    sizes = " ".join(f"{name}={getattr(config, name)}" for name in names)
     print(
-        f"layout {LAYOUT} gpus={world} micro_batch={micro_batch} "
-        f"global_batch={batch} seq_len={seq_len}",
+        f"layout {LAYOUT} gpus={dist.get_world_size()} micro_batch={micro_batch} "
+        f"global_batch={batch} {sizes}",
         flush=True,
     )
 
@@ -347,7 +348,7 @@ def train(engine, config, args, stop, device):
     batches = micro_batches(sequences, micro_batch, replica, replicas, first, device)
     token_flops = flops_per_token(config)
     if dist.get_rank() == 0:
-        announce(micro_batch, batch, config.seq_len)
+        announce(config, micro_batch, batch)
     resumed = since = step
     clock = time.perf_counter()
     while step < args.steps:

@@ -95,6 +95,7 @@ if ((NODE_RANK == 0)) && [[ ! -f "$RUN_DIR/run.json" ]]; then
 fi
 claim "$RUN_DIR"
 [[ "$CHECKPOINT_DIR/" == "$RUN_DIR"/* ]] || claim "$CHECKPOINT_DIR" # checkpoints elsewhere
+echo "parc run gpt_125m-megatron-61d43082 of job 092fa14baaf3" # `parc calibrate` and `parc explain --log` read it
 
 # Each rank logs into files of its own; the job's log shows rank 0 and rank 1, which prints the losses.
 RUN_START="${RUN_START:-${SLURM_JOB_ID:-$(date +%Y%m%d-%H%M%S)}${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}}"

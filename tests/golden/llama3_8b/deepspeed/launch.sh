@@ -92,6 +92,7 @@ if ((NODE_RANK == 0)) && [[ ! -f "$RUN_DIR/run.json" ]]; then
 fi
 claim "$RUN_DIR"
 [[ "$SAVE/" == "$RUN_DIR"/* ]] || claim "$SAVE" # checkpoints elsewhere
+echo "parc run llama3_8b-deepspeed-06f0e8f3 of job 38c4de35b714" # `parc calibrate` and `parc explain --log` read it
 
 # Each rank logs into files of its own; the job's log shows rank 0.
 RUN_START="${RUN_START:-${SLURM_JOB_ID:-$(date +%Y%m%d-%H%M%S)}${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}}"

@@ -87,6 +87,7 @@ if ((NODE_RANK == 0)) && [[ ! -f "$RUN_DIR/run.json" ]]; then
 fi
 claim "$RUN_DIR"
 [[ "$DUMP_FOLDER/" == "$RUN_DIR"/* ]] || claim "$DUMP_FOLDER" # checkpoints elsewhere
+echo "parc run llama3_8b_kubernetes-torchtitan-a3022fde of job c3de2f7d09b4" # `parc calibrate` and `parc explain --log` read it
 
 # Each rank logs into files of its own; the job's log shows rank 0.
 RUN_START="${RUN_START:-${SLURM_JOB_ID:-$(date +%Y%m%d-%H%M%S)}${SLURM_RESTART_COUNT:+.$SLURM_RESTART_COUNT}}"
