@@ -1,0 +1,27 @@
+"""The settings of fine-tuning: which weights are trained, and the adapters beside those that are not."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .settings import Count, Doc, Frozen, Unit
+
+#: What is trained of a checkpoint: all of it, adapters beside 16-bit weights, or beside 4-bit ones.
+Tune = Literal["full", "lora", "qlora"]
+
+
+class Adapters(Frozen):
+    """The adapters of `tune = lora` and `qlora`: two matrices beside each target, of which the product is
+    added to it (Hu et al. 2021, arXiv 2106.09685, 4.1)."""
+
+    rank: Annotated[Count, Doc("width between an adapter's two matrices")] = 16
+    alpha: Annotated[
+        float, Unit("1"), Field(gt=0, le=1e6), Doc("what it adds is multiplied by alpha / rank")
+    ] = 32.0
+    targets: Annotated[
+        Literal["attention", "linear"],
+        Doc("the projections of attention, or all linear layers of the blocks but routed experts"),
+    ] = "linear"
+    dropout: Annotated[
+        float, Unit("1"), Field(ge=0, lt=1), Doc("share of an adapter's inputs set to zero")
+    ] = 0.0
