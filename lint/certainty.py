@@ -70,6 +70,13 @@ def doubts(launch: LaunchedJob, stops: str, complaint: Complaint) -> tuple[Doubt
     return tuple(sorted(dict.fromkeys(doubted), key=lambda doubt: doubt.level != "info"))
 
 
+def of_default(launch: LaunchedJob, complaint: Complaint) -> Doubt | None:
+    """The doubt in what a Python program has as a default, whether it stops the run or not."""
+    places = [complaint.at, *(each.at for each in complaint.related)]
+    doubted = (doubt for at in places for doubt in _of_value(launch, at) if doubt.level == "info")
+    return next(doubted, None)
+
+
 def _of_program(launch: LaunchedJob, stops: str, places: list[At]) -> Iterator[Doubt]:
     """A converter is no run: one process may stand for all ranks, and its layout need not train."""
     of_layout = stops != ITSELF or any(isinstance(at, Fact) for at in places)

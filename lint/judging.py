@@ -18,7 +18,7 @@ from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
 from .accepted.swept import softened
-from .certainty import OWN, doubts
+from .certainty import OWN, doubts, of_default
 from .facts.launched_job import HasFolder, LaunchedJob, Others, no_folders
 from .facts.neighbours import Neighbours
 from .facts.release import dated
@@ -256,6 +256,9 @@ def _default(
         return level if options.own_levels else capped(rule, level, complaint.case), missing.text
     if options.own_levels or launch.generated or (rule.release_bound and _known(launch)):
         return severity, ""
+    doubt = of_default(launch, complaint) if severity != "info" else None
+    if doubt is not None:
+        return doubt.level, doubt.text
     return capped(rule, severity, complaint.case), ""
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from pathlib import PurePath
 
 #: Words of a name that say that a program trains, whatever else it says.
 _TRAINS_WORDS = (
@@ -45,6 +46,15 @@ ENOUGH = 3
 def reads_training_arguments(options: Iterable[str]) -> bool:
     """Whether options, with `-` for `_`, are those of a program of the Trainer."""
     return len(TRAINER_OPTIONS & set(options)) >= ENOUGH
+
+
+#: Folders of what a repository tests with.
+_TEST_FOLDERS = frozenset({"test", "tests"})
+
+
+def of_tests(path: str) -> bool:
+    """Whether a file lies in a folder of tests: it may be slow and exact, or the output that a test expects."""
+    return not _TEST_FOLDERS.isdisjoint(PurePath(path).parent.parts)
 
 
 def purpose(program: str) -> str | None:

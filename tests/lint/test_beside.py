@@ -69,12 +69,12 @@ def test_a_folder_that_a_script_of_set_up_makes_is_no_finding(
 @pytest.mark.parametrize(
     "folder, level", [("jobs", "warning"), ("tests/exact", "info"), ("latest", "warning")]
 )
-def test_a_script_of_tests_may_want_to_be_slow(folder: str, level: str) -> None:
+def test_a_script_of_tests_may_be_slow_and_unfilled(folder: str, level: str) -> None:
     Path(folder).mkdir(parents=True)
-    script = "export CUDA_LAUNCH_BLOCKING=1\ntorchrun --nproc-per-node 8 train.py\n"
-    Path(folder, "run.sh").write_text(script)
-    judged = lint_paths([f"{folder}/run.sh"], LintOptions(select=("PAR808",)), {})
-    assert [each.severity for job in judged for each in job.findings] == [level]
+    script = "#SBATCH --account=your_account\nexport CUDA_LAUNCH_BLOCKING=1\ntorchrun train.py\n"
+    Path(folder, "run.sh").write_text(f"#!/bin/bash\n{script}")
+    judged = lint_paths([f"{folder}/run.sh"], LintOptions(select=("PAR803", "PAR808")), {})
+    assert [each.severity for job in judged for each in job.findings] == [level, level]
 
 
 STARTS = """#!/bin/bash

@@ -114,6 +114,11 @@ HINTS = {
         HEADER + "# SBATCH --mem=24G\nsrun hostname\n",
         HEADER + "# SBATCH --mem=24G\n#SBATCH --mem-per-cpu=10G\n# SBATCH --exclusive\nsrun hostname\n",
     ),
+    "a placeholder of a script that asks for it": (
+        "PAR803",
+        HEADER + "#SBATCH --account=<account>\n# change of plan: two nodes\nsrun hostname\n",
+        HEADER + "#SBATCH --account=<account>\n# Update the values above for your site\nsrun hostname\n",
+    ),
     "a folder of the cluster": (
         "PAR647",
         HEADER + "#SBATCH --output=logs/%j\nmkdir -p logs\nsrun hostname\n",

@@ -49,6 +49,13 @@ cfg.model.pipeline_model_parallel_size = 1
 cfg.train.micro_batch_size = 2
 cfg.train.global_batch_size = 16
 """
+LENGTHS = "cfg.dataset.seq_length = {}\ncfg.model.seq_length = {}\n"
+PARSER = """import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--data-length", type=int, default=512)
+parser.add_argument("--length", type=int, default=8192)
+args = parser.parse_args()
+"""
 
 
 def levels(capsys: Captured, code: str, files: dict[str, str]) -> list[object]:
@@ -279,6 +286,13 @@ CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
         "PAR207", ["error"], {"a.py": RECIPE + "cfg.dataset.micro_batch_size = 1\n"},
     ),
     "a recipe with one": ("PAR207", [], {"a.py": RECIPE + "cfg.dataset.micro_batch_size = 2\n"}),
+    "a recipe with two lengths": (
+        "PAR207", ["error"], {"a.py": RECIPE + LENGTHS.format(512, 8192)},
+    ),
+    "a recipe with two defaults of its parser": (
+        "PAR207", ["info"],
+        {"a.py": PARSER + RECIPE + LENGTHS.format("args.data_length", "args.length")},
+    ),
     "an evaluation in parts": (
         "PAR201", ["error"],
         {"a.py": RECIPE + EVALUATION.format(6)},

@@ -16,10 +16,10 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
 import re
 from collections.abc import Iterator
 from itertools import takewhile
-from pathlib import PurePath
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, text_of
+from ....reading.programs import of_tests
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -40,8 +40,6 @@ SLOW: dict[str, tuple[str, str, Severity]] = {
     "TORCH_DISTRIBUTED_DEBUG": ("DETAIL", "compares the ranks at every collective", "info"),
 }
 
-#: Folders of scripts that test: they may want to be slow and exact.
-_TESTS = frozenset({"test", "tests"})
 #: What a comment says of a variable that is meant to stay.
 _NEEDED = re.compile(
     r"^(?>[^#]*#).*\b(?:do not|don't|never|workaround|work around|needed|necessary|require[sd]?"
@@ -58,7 +56,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if name == "NCCL_IB_DISABLE" and launch.number("nodes") == 1:
             continue
         message = f"{name}={value} {effect}"
-        if _wanted(launch, at) or not _TESTS.isdisjoint(PurePath(at.path).parent.parts):
+        if _wanted(launch, at) or of_tests(at.path):
             severity = "info"
         yield Complaint(message, at, help="leave it out when the fault is found", severity=severity)
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from ....dsl.diagnostics import Severity
 from ....reading.placeholders import IN_LINE
+from ....reading.programs import of_tests
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related
 
@@ -44,6 +45,12 @@ class _Left:
 #: Names of files that are there to be filled in.
 _TEMPLATE = re.compile(r"template|skeleton|boilerplate", re.IGNORECASE)
 
+#: How a comment of a script that is there to be filled in asks for it.
+_ASKS = re.compile(
+    r"^\s*#(?!SBATCH).{0,80}\b(?:replace|fill|update|adapt|adjust|change|edit|modify|customi[sz]e)\b"
+    r".{0,80}\b(?:your?|yours|own|below|these|placeholders?|cluster)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 #: How such a text stands in a shell without being one: heredocs, redirections, XML and help texts.
 _HARMLESS = re.compile(
     r"<<|\becho\b|\bprintf\b|\busage\b|\bsed\b|\bgrep\b|\bawk\b|\bread\b|>\(|<\(|tok|\|>|html", re.I
@@ -57,8 +64,14 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if _is_left(line, match):
             place = Place(path, number, match.start() + 1, len(match[0]))
             found.setdefault(path, []).append(_Left(match[0], place, line.startswith("#SBATCH")))
-    for left in found.values():
-        yield _complaint(sorted(left, key=lambda each: not each.directive))
+    for path, left in found.items():
+        meant = _is_template(path, launch.config.texts.get(path, ""))
+        yield _complaint(sorted(left, key=lambda each: not each.directive), meant)
+
+
+def _is_template(path: str, text: str) -> bool:
+    """Whether a file says that it is to be filled in, or is what a test expects."""
+    return bool(_TEMPLATE.search(path.rpartition("/")[2]) or of_tests(path) or _ASKS.search(text))
 
 
 def _is_left(line: str, match: re.Match[str]) -> bool:
@@ -69,10 +82,9 @@ def _is_left(line: str, match: re.Match[str]) -> bool:
     return not _HARMLESS.search(line) and not (comment and comment.start() < match.start())
 
 
-def _complaint(left: list[_Left]) -> Complaint:
+def _complaint(left: list[_Left], meant: bool) -> Complaint:
     first, *others = left
     # A path that every user must write is how published examples come; SLURM refuses the job at once.
-    meant = _TEMPLATE.search(first.place.path.rpartition("/")[2])
     severity: Severity | None = None if first.directive and not meant else "info"
     related = tuple(Related(f"{each.text}, too", each.place) for each in others)
     message = f"the placeholder {first.text} was left in"

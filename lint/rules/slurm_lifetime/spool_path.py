@@ -46,6 +46,8 @@ _READS = (".py", ".sh", ".yaml", ".yml", ".json", ".toml", ".txt")
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
+        if not batch.every:  # a script that writes another one with its directives is run by bash
+            continue
         ran = [each for each in ran_by(launch, batch) if each.place[0] == batch.path]
         at = {each.place[1:]: each for each in ran if _submitted(each, batch)}
         used = ((use, at.get((use.line, use.column))) for use in uses(batch.text))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...facts import Unknown
 from ..shell import Shell, Variable, text_key
 from ..source import PlacedText
-from ..statements.assignments import assign, note
+from ..statements.assignments import assign, assignment_end, note
 from ..statements.compound_commands import call
 from ..statements.control_flow import Status
 from ..statements.run_statement import run, run_all
@@ -58,12 +58,14 @@ def _command(shell: Shell, source: PlacedText, node: Node, extra: list[Node]) ->
 def _expanded(shell: Shell, source: PlacedText, node: Node, extra: list[Node]) -> Status:
     prefixes: list[Node] = []
     found: list[Word] = []
+    read = 0
     for child in [*node.children, *extra]:
         if not child.is_named or child.type in _REDIRECTS or child.type == "comment":
             continue
         if child.type == "variable_assignment":
             prefixes.append(child)
-        else:
+            read = assignment_end(source, child)
+        elif child.start_byte >= read:
             found += words(shell, source, child.start_byte, child.end_byte)
     prefixes = _own_lines(shell, source, node, prefixes)
     if not found:
@@ -155,11 +157,12 @@ def _vanishes(item: Word) -> bool:
 def declaration(shell: Shell, source: PlacedText, node: Node) -> Status:
     """`export`, `local`, `readonly`, `declare`, `typeset`."""
     keyword = source.text[node.start_byte : node.end_byte].split()[0]
-    options = ""
+    options, read = "", 0
     for child in node.children:
         if child.type == "variable_assignment":
             _declare(shell, source, child, keyword, options)
-        elif child.is_named and child.type in _REDIRECTS:
+            read = assignment_end(source, child)
+        elif child.start_byte < read or (child.is_named and child.type in _REDIRECTS):
             continue
         elif child.is_named:
             for item in words(shell, source, child.start_byte, child.end_byte):

@@ -11,6 +11,7 @@ from ..source import PlacedText
 from ..trace import MOST_ASSIGNMENTS, Assignment
 from ..values import Piece, Text, lenient
 from ..words.arithmetic_expansion import arithmetic_value
+from ..words.closing_marks import word_end
 from ..words.word_expansion import joined, words
 from .control_flow import Status
 
@@ -31,8 +32,19 @@ def assign(shell: Shell, source: PlacedText, node: Node, exported: bool | None =
     return name
 
 
+#: Characters that end a word outside quotes.
+_OPERATORS = (";", "&", "|", "<", ">", "(", ")")
+
+
+def assignment_end(source: PlacedText, node: Node) -> int:
+    """Where an assignment ends: the grammar ends `A="a "\\$B" c"` behind the first quotes, bash at the blank."""
+    if any(child.type == "array" for child in node.children):
+        return node.end_byte
+    return word_end(source.text, node.end_byte, len(source.text), _OPERATORS)
+
+
 def _assigned(shell: Shell, source: PlacedText, node: Node, exported: bool | None) -> str:
-    start, end = node.start_byte, node.end_byte
+    start, end = node.start_byte, assignment_end(source, node)
     text = source.text
     equals = text.find("=", start, end)
     target = text[start : equals if equals >= 0 else end]

@@ -118,13 +118,14 @@ def raw_words(
             position = end if line_end < 0 else line_end
             continue
         operator = next((item for item in operators if text.startswith(item, position)), None)
-        stop = position + len(operator) if operator else _word_end(text, position, end, operators)
+        stop = position + len(operator) if operator else word_end(text, position, end, operators)
         found.append((position, stop))
         position = stop
     return found
 
 
-def _word_end(text: str, position: int, end: int, operators: tuple[str, ...]) -> int:
+def word_end(text: str, position: int, end: int, operators: tuple[str, ...]) -> int:
+    """Where the word that goes on at `position` ends: at a blank or an unquoted operator."""
     while position < end and text[position] not in " \t\n":
         character = text[position]
         if any(text.startswith(item, position) for item in operators):
