@@ -53,7 +53,7 @@ _TEST_FOLDERS = frozenset({"test", "tests"})
 
 
 def of_tests(path: str) -> bool:
-    """Whether a file lies in a folder of tests: it may be slow and exact, or the output that a test expects."""
+    """Whether a file lies in a folder of tests, where it may be slow and exact, or what a test expects."""
     return not _TEST_FOLDERS.isdisjoint(PurePath(path).parent.parts)
 
 

@@ -57,11 +57,13 @@ def test_the_folder_of_a_copy(body: str, expected: list[object], capsys: Capture
 def test_a_script_that_writes_a_batch_script_has_its_own_folder(capsys: Captured) -> None:
     submits = (
         '#!/bin/bash\nD=$(dirname "$0")\ncat > $D/a.job <<END\n#!/bin/bash\n#SBATCH --nodes=1\n'
-        'python train.py --config $D/a.yaml\nEND\nsed s/X/1/ $D/a.in > $D/a.yaml\nsbatch $D/a.job\n'
+        "python train.py --config $D/a.yaml\nEND\nsed s/X/1/ $D/a.in > $D/a.yaml\nsbatch $D/a.job\n"
         'python "$D/watch.py"\n'
     )
     assert not levels(capsys, "PAR684", submits)
-    assert levels(capsys, "PAR684", BATCH + 'D=$(dirname "$0")\npython "$D/watch.py"\n') == ["error"]
+    assert levels(capsys, "PAR684", BATCH + 'D=$(dirname "$0")\npython "$D/watch.py"\n') == [
+        "error"
+    ]
 
 
 def test_a_script_that_a_shell_starts_has_its_own_folder(capsys: Captured) -> None:

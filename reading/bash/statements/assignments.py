@@ -37,7 +37,7 @@ _OPERATORS = (";", "&", "|", "<", ">", "(", ")")
 
 
 def assignment_end(source: PlacedText, node: Node) -> int:
-    """Where an assignment ends: the grammar ends `A="a "\\$B" c"` behind the first quotes, bash at the blank."""
+    """The end of an assignment: the grammar ends `A="a "\\$B" c"` behind its quotes, bash at a blank."""
     if any(child.type == "array" for child in node.children):
         return node.end_byte
     return word_end(source.text, node.end_byte, len(source.text), _OPERATORS)
