@@ -15,6 +15,12 @@ CASES = {
         "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gpus-per-task=8\n"
         "torchrun --nproc_per_node 8 --master_port 29500 train.py\n",
     ),
+    "steps that count their own tasks": (
+        "PAR602",
+        HEADER + "#SBATCH --gpus-per-node=4 --ntasks-per-node=2\nsrun --mem=0 python train.py\n",
+        HEADER + "#SBATCH --gpus-per-node=4 --ntasks-per-node=2\nsrun -N 1 -n 1 python head.py &\n"
+        "srun --ntasks=1 python train.py\n",
+    ),
     "a template that a program fills in": (
         "PAR660",
         HEADER + "#SBATCH --ntasks=many --gpus=6000_ada:8 --gpus-per-node=2080ti:4\nsrun hostname\n",

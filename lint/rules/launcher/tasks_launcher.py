@@ -69,12 +69,19 @@ def _limited(command: TracedCommand, batch: Batch) -> bool:
     return tasks is None or tasks <= (batch.nodes or 1)
 
 
+def _takes_all(command: TracedCommand) -> bool:
+    """Whether srun starts a command with the tasks of the job, and not with a number of its own."""
+    if not command.step:
+        return False
+    return not {"ntasks", "ntasks-per-node"} & step_options(command.step).keys()
+
+
 def _one_per_gpu(
     batch: Batch, ran: Sequence[TracedCommand], tasks: Directive, per_node: int
 ) -> Iterator[Complaint]:
     """srun that starts Python itself: as many tasks as GPUs."""
     gpus = batch.gpus_per_node
-    direct = any(each.step and program(each.words[0]) in PYTHONS for each in ran)
+    direct = any(_takes_all(each) and program(each.words[0]) in PYTHONS for each in ran)
     if gpus is None or not direct or per_node == gpus[0] or launchers(ran):
         return
     if per_node == 1:
