@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..compiler.memory.peak import context_bytes
 from ..compiler.plan import Estimate, Measured
 from ..compiler.pricing.estimate import estimate_layout
 from ..compiler.risk import band
@@ -73,7 +74,7 @@ class Ran:
         """Bytes that PyTorch reserved on the fullest GPU: without what the driver and NCCL keep beside it."""
         if self.run.reserved is None:
             return None
-        own = self.predicted.memory_bytes - self.run.case.gpu.reserve
+        own = self.predicted.memory_bytes - context_bytes(self.run.case)
         return Part("memory", own, self.run.reserved)
 
 

@@ -53,6 +53,11 @@ class Case:
         return self.job.cluster.gpu
 
     @property
+    def alone(self) -> bool:
+        """Whether the job has one GPU."""
+        return self.cluster.gpus_per_node == 1 and max(self.cluster.nodes) == 1
+
+    @property
     def train(self) -> Train:
         return self.job.train
 

@@ -61,8 +61,13 @@ class MemoryTraits:
     """Bytes held per logit at the loss: every copy in its dtype, the gradient included."""
     local_logit_bytes: float | None = None
     """Bytes held per logit at the loss where tp divides the vocabulary; None where equal to `logit_bytes`."""
+    freed_logit_bytes: float = 0.0
+    """Bytes per logit that are free once the loss is taken, and too small a gap for its fp32 gradients; not
+    where tp divides the vocabulary."""
     cap_logit_bytes: float = 0.0
     """Further bytes per logit where the model caps its logits."""
+    autocasts: Callable[[Job], bool] = lambda job: False
+    """Residuals and norms are fp32, and each product casts its input to 16 bits (torch.autocast)."""
     norm_kept_bytes: float = 0.0
     """Bytes per element that a norm of several kernels keeps for its backward pass, beyond its input and
     output in 16 bits."""
@@ -97,6 +102,8 @@ class MemoryTraits:
     copied_weight_bytes: Callable[[Job, int], float] = lambda job, zero: 0.0
     """`copied_weight_bytes(job, zero)`: bytes per parameter of quantized copies of a block's weights that
     stay for the step, whole at any stage."""
+    lone_context: int | None = None
+    """Bytes of CUDA's context and kernels in a job on one GPU; None for the GPU's `reserve`."""
     buffers: Callable[[Job], int] = lambda job: 0
     """Fixed communication buffers, bytes."""
     gaps: float = 0.0

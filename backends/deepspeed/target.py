@@ -21,6 +21,7 @@ from ...dsl.job import Job
 from .. import cautions
 from ..extra import unpriced
 from ..host import HOST
+from ..pytorch_kernels import LONE_CONTEXT
 from . import extra, stack
 from .constraints import PREDICATES
 from .options import (
@@ -140,6 +141,10 @@ TRAITS = Traits(
         # train.py: fp32 log-softmax, its gradient and that of the loss together (12.06 measured, PyTorch
         # 2.13).
         logit_bytes=12.0,
+        # train.py: 16-bit logits are gone when `cross_entropy` returns, and leave a gap too small for a
+        # gradient in fp32.
+        freed_logit_bytes=2.0,
+        lone_context=LONE_CONTEXT,
         # The hyperbolic tangent that train.py caps logits with, in fp32.
         cap_logit_bytes=4.0,
         # train.py: kernels that take a mask want as many key heads as query heads.

@@ -25,6 +25,7 @@ from ...dsl.job import Job
 from .. import cautions, environment, observation, stack_problems
 from ..extra import unpriced
 from ..host import HOST
+from ..pytorch_kernels import LONE_CONTEXT
 from . import data, eager, extra, stack
 from .constraints import PREDICATES
 from .models import family
@@ -99,6 +100,11 @@ TRAITS = Traits(
         # (torch 2.13.0, distributed/tensor/parallel/loss.py).
         logit_bytes=12.0,
         local_logit_bytes=16.0,
+        # The same file: 16-bit logits lie before their fp32 copy, and train.py drops them before the backward
+        # pass. Its first fp32 gradient takes the place of both, its second does not fit in what is left.
+        freed_logit_bytes=2.0,
+        lone_context=LONE_CONTEXT,
+        autocasts=eager.alone,
         repeats_keys=lambda job: release(job).repeated_keys,
         # torch 2.13.0, distributed/pipelining/stage.py: fwd_cache holds each output beside its inputs.
         keeps_outputs=True,

@@ -30,7 +30,7 @@ def attention_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> 
         wide = wide + _quantized_copy_bytes(case) * model.head_size * model.heads / tp
         wide = wide + _repeated_key_bytes(case) / tp
     statistics = 4 * model.heads / tp
-    residual = _residual_bytes(case, tp, tokens)
+    residual = _residual_bytes(case, tp, tokens, products=2 if model.mla else 3)
     return tokens * (wide + statistics) + residual + score_bytes(case, tp, cp, micro_batch)
 
 
@@ -67,13 +67,24 @@ def _ffn_bytes(case: Case, tp: Column, tokens: Column, width: Column) -> Column:
     return tokens * _ffn_inner(case) * width / tp
 
 
-def _residual_bytes(case: Case, tp: Column, tokens: Column) -> Column:
+def _residual_bytes(case: Case, tp: Column, tokens: Column, products: int) -> Column:
     """Bytes of a half-layer's norm input and output, what the norm keeps beside them, and dropout mask; the
-    output is whole where the framework keeps what tp gathers."""
+    output is whole where the framework keeps what tp gathers, and `products` read it."""
     ways = case.stream_ways(tp)
-    output = case.input_bytes / _gathered_ways(case, tp)
-    inside = 2 + case.traits.memory.norm_kept_bytes + (1 if case.train.dropout else 0)
+    output = _input_copies(case, products) * case.input_bytes / _gathered_ways(case, tp)
+    inside = _stream_bytes(case) + case.traits.memory.norm_kept_bytes
+    inside = inside + (1 if case.train.dropout else 0)
     return tokens * case.model.hidden * (inside / ways + output)
+
+
+def _stream_bytes(case: Case) -> int:
+    """Bytes per element of the residual stream."""
+    return 4 if case.traits.memory.autocasts(case.job) else 2
+
+
+def _input_copies(case: Case, products: int) -> int:
+    """Copies of an input that so many products read: under autocast in eager PyTorch each casts its own."""
+    return products if case.traits.memory.autocasts(case.job) and not case.train.compile else 1
 
 
 def _gathered_ways(case: Case, tp: Column) -> Column:
@@ -83,7 +94,13 @@ def _gathered_ways(case: Case, tp: Column) -> Column:
 
 def dense_bytes(case: Case, tp: Column, tokens: Column) -> Column:
     """Bytes of all activations of the dense feed-forward half of one layer and micro-batch."""
-    return _residual_bytes(case, tp, tokens) + _ffn_bytes(case, tp, tokens, case.model.ffn)
+    residual = _residual_bytes(case, tp, tokens, _first_products(case))
+    return residual + _ffn_bytes(case, tp, tokens, case.model.ffn)
+
+
+def _first_products(case: Case) -> int:
+    """Products that read the input of a feed-forward."""
+    return 2 if case.model.gated else 1
 
 
 def moe_bytes(case: Case, tp: Column, tokens: Column, etp: Column) -> Column:
@@ -93,11 +110,13 @@ def moe_bytes(case: Case, tp: Column, tokens: Column, etp: Column) -> Column:
     copies = tokens * model.topk * etp / tp
     inner = _ffn_inner(case) * model.expert_width / etp
     shared = _ffn_bytes(case, tp, tokens, model.shared_experts * model.expert_width)
-    returned = 2 if case.traits.memory.keeps_expert_outputs else 0
+    returned = _stream_bytes(case) if case.traits.memory.keeps_expert_outputs else 0
+    entering = _input_copies(case, _first_products(case)) * case.input_bytes
     router = 8 * tokens * model.experts / case.stream_ways(tp)
+    readers = 1 + (_first_products(case) if model.shared_experts else 0)
     return (
-        _residual_bytes(case, tp, tokens)
-        + copies * ((returned + case.input_bytes) * model.hidden + inner)
+        _residual_bytes(case, tp, tokens, readers)
+        + copies * ((returned + entering) * model.hidden + inner)
         + shared
         + router
     )
@@ -133,7 +152,7 @@ def moe_discarded(case: Case, tp: Column, tokens: Column, etp: Column) -> Column
 
 def boundary_bytes(case: Case, tp: Column, tokens: Column) -> Column:
     """Bytes of one layer's input or output for one micro-batch on a rank."""
-    return 2 * tokens * case.model.hidden / case.stream_ways(tp)
+    return _stream_bytes(case) * tokens * case.model.hidden / case.stream_ways(tp)
 
 
 def attention_kept(
@@ -343,3 +362,12 @@ def loss_moment(case: Case, tp: Column, tokens: Column, zero: Column) -> Column:
     output = 2 * tokens * case.model.hidden / _gathered_ways(case, tp)
     norm = boundary_bytes(case, tp, tokens) + output
     return (norm + weights + np.maximum(loss, 2.0 * tokens * seen + gradient)) / KIB
+
+
+@term("KiB", of=("tp", "tokens"))
+def freed_logits(case: Case, tp: Column, tokens: Column) -> Column:
+    """KiB of one micro-batch's 16-bit logits that the loss no longer needs, and of which no later tensor of
+    its own finds room: the first gradient in fp32 takes the place of the fp32 logits, and the next is larger
+    than what is left."""
+    freed = np.where(np.asarray(tp) > 1, 0.0, case.traits.memory.freed_logit_bytes)
+    return freed * tokens * case.vocab(tp) / KIB

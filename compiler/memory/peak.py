@@ -17,6 +17,10 @@ from .model_states import SCALE
 #: One part in so many of what torch has allocated lies in gaps between blocks. SimuMax's B200 release v1.2
 #: prints allocated and reserved bytes of four layouts: 2.8, 2.9, 3.0 and 6.5 % apart.
 FRAGMENTS = 32
+#: The same on one GPU, which has one stream of kernels and growing segments: 0.1 to 0.3 of 39 to 76 GiB where
+#: torchtitan's steps are replayed by the allocator's rules, 0.4 and 0.5 of 47 and 49 GiB in own runs of
+#: DeepSpeed, freed logits apart.
+LONE_FRAGMENTS = 128
 
 
 def layer_activations(x: Algebra[Value]) -> dict[str, Value]:
@@ -110,7 +114,21 @@ def in_flight_after_backward(x: Algebra[Value], load: Load[Value]) -> Value:
 
 def fixed_kib(case: Case) -> int:
     """KiB that are the same for every layout: context, NCCL, allocator, communication buffers."""
-    return -(-(case.gpu.reserve + case.traits.memory.buffers(case.job)) // KIB)
+    return -(-(context_bytes(case) + case.traits.memory.buffers(case.job)) // KIB)
+
+
+def context_bytes(case: Case) -> int:
+    """Bytes outside PyTorch's allocator: the GPU's `reserve`, of which a job on one GPU has the context and
+    the kernels, and no buffers of collectives."""
+    alone = case.traits.memory.lone_context
+    if alone is None or not is_known_alone(case):
+        return case.gpu.reserve
+    return min(case.gpu.reserve, alone)
+
+
+def is_known_alone(case: Case) -> bool:
+    """Whether a job has one GPU, in a framework whose memory there is known."""
+    return case.alone and case.traits.memory.lone_context is not None
 
 
 def rank_memory(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
@@ -120,11 +138,13 @@ def rank_memory(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
     found = moments(x, load)
     # The update's buffers are few and large: they leave no gaps.
     small = x.largest(*(moment for name, moment in found.items() if name != "update"))
+    fullest, gaps = x.largest(*found.values()), fragments(x, kept + copied, small)
+    left = loss_gap(x, found, fullest, gaps) if load.last else x.number(0)
     return {
         "states": kept,
         "copied_weights": copied,
-        "moment": x.largest(*found.values()),
-        "fragments": fragments(x, kept + copied, small),
+        "moment": fullest,
+        "fragments": gaps + left,
         "buffers": x.number(fixed_kib(x.case)),
     }
 
@@ -134,7 +154,17 @@ def fragments(x: Algebra[Value], stays: Value, moves: Value) -> Value:
     where gradients are allocated among it and stay."""
     if gaps := x.case.traits.memory.gaps:
         return x.over(moves * whole(gaps * FRAGMENTS), FRAGMENTS)
-    return x.over(stays + moves, FRAGMENTS)
+    return x.over(stays + moves, LONE_FRAGMENTS if is_known_alone(x.case) else FRAGMENTS)
+
+
+def loss_gap(x: Algebra[Value], found: dict[str, Value], fullest: Value, gaps: Value) -> Value:
+    """KiB by which the loss, with the place of freed logits that it cannot use, stands above the fullest
+    moment and its gaps: small gaps are filled in among them but on one GPU, whose gaps are fewer.
+    """
+    if not x.case.traits.memory.freed_logit_bytes:
+        return x.number(0)
+    loss = found["logits"] + x.term(memory.freed_logits)
+    return x.excess_beside(loss, fullest if is_known_alone(x.case) else fullest + gaps)
 
 
 def peak_memory(x: Algebra[Value]) -> Value:

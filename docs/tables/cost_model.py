@@ -220,6 +220,10 @@ def _or_fastest(value: str | None) -> str:
     return "the GPU's fastest" if value is None else _word(value)
 
 
+def _or_reserve(size: int | None) -> str:
+    return "the GPU's `reserve`" if size is None else _mebibytes(size)
+
+
 def _or_none(value: object) -> str:
     return "none" if value is None else "some"
 
@@ -240,6 +244,13 @@ def _masked_job() -> Job:
     """The example with attention sinks."""
     job = example()
     return job.model_copy(update={"model": job.model.model_copy(update={"attention_sinks": True})})
+
+
+def _alone(value: Callable[[Job], bool]) -> str:
+    """Whether it holds of the example on one GPU."""
+    job = example()
+    cluster = job.cluster.model_copy(update={"nodes": (1,), "gpus_per_node": 1})
+    return _plain(value(job.model_copy(update={"cluster": cluster})))
 
 
 def _in_fp8(value: Callable[[Job, int], float]) -> str:
@@ -265,6 +276,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "context": ("exchange of context parallelism", _word),
     "logit_bytes": ("bytes per logit at the loss", _plain),
     "local_logit_bytes": ("the same where tp divides the vocabulary", _or_same),
+    "freed_logit_bytes": ("bytes per logit whose place the loss cannot use again", _plain),
     "cap_logit_bytes": ("further bytes per logit that the model caps", _plain),
     "repeats_keys": (
         "keys and values copied for every query head where a window or sinks mask",
@@ -300,6 +312,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "dispatch": ("dispatch and combine send a token's", _word),
     "dispatch_bytes": ("bytes per value that dispatch sends", _plain),
     "norm_bytes": ("bytes per element that a norm moves", _plain),
+    "autocasts": ("residuals in fp32, each product casts its input, on one GPU", _alone),
     "norm_kept_bytes": ("bytes per element that a norm keeps beside its input", _plain),
     "attention_kernel": ("fused attention's kernel", _or_fastest),
     "fp8_pace": ("what fp8 products reach of those scaled by tensor", _plain),
@@ -340,6 +353,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),
     "buffers": ("fixed buffers", _mebibytes),
+    "lone_context": ("context and kernels on one GPU", _or_reserve),
     "gaps": ("share of what comes and goes that whole gradients leave in gaps", _plain),
     "host_seconds": ("host work per forward half-layer", _milliseconds),
     "expert_host_seconds": ("host work per forward layer's experts", _milliseconds),

@@ -17,6 +17,7 @@ from benchmarks.accuracy.setups.layer_placement import placement_of
 from benchmarks.accuracy.setups.recipes import offloaded_share
 from benchmarks.accuracy.setups.setup import Asked, Setup, case_of
 from parc.compiler.case import Case
+from parc.compiler.memory.peak import context_bytes, is_known_alone
 from parc.compiler.pipeline.even_split import fills_stages
 from parc.compiler.plan import Estimate
 from parc.compiler.pricing.estimate import estimate_layout
@@ -88,7 +89,7 @@ def _prediction(setup: Setup, layout: Mapping[str, int], estimate: Estimate) -> 
         seconds=estimate.step_seconds * setup.share,
         bytes=needed,
         cached=_seen(setup, layout) if setup.row.mem_gb else needed,
-        reserve=setup.case.gpu.reserve,
+        reserve=context_bytes(setup.case),
         fragments=estimate.fullest.memory["fragments"],
         capacity=estimate.capacity_bytes,
         layout=layout,
@@ -100,11 +101,15 @@ def _seen(setup: Setup, layout: Mapping[str, int]) -> int:
     """Bytes on the rank that the source looked at, caches included."""
     found = _cached(setup, layout)
     stages = found.stages[:1] if setup.row.mem_counts == FIRST_STAGE else found.stages
+    if is_known_alone(setup.case):
+        return max(stage.memory_bytes for stage in stages)
     return max(_with_cache(stage.memory) + _bucket(setup, layout, stage.memory) for stage in stages)
 
 
 def _with_cache(memory: Mapping[str, int]) -> int:
-    """Bytes of a rank when the allocator keeps what comes and goes in blocks that it need not use again."""
+    """Bytes of a rank when the allocator keeps what comes and goes in blocks that it need not use again. One
+    GPU has one stream of kernels, and no more gaps than are predicted.
+    """
     moving = sum(memory[name] for name in ("activations", "logits", "workspace"))
     kept = sum(memory.values()) - memory["fragments"]
     return kept + max(memory["fragments"], int(CACHED * moving))

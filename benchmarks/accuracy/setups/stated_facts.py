@@ -47,6 +47,12 @@ FUSED_LOSSES: dict[str, Traits] = {
 }
 
 
+#: Programs whose gaps and context are known: torchtitan, and those of `parc compile` and `benchmarks/gpu`,
+#: on today's PyTorch with segments that grow. Of others neither is.
+GROWING = ("torchtitan", "deepspeed", "pytorch")
+ELSEWHERE: Traits = (("freed_logit_bytes", 0.0), ("lone_context", None))
+
+
 def attention_kernel(row: Row, stack: Stack) -> str:
     """The kernel that ran. Raises Unusable where the two columns contradict each other."""
     kernel, stored = row.attention_kernel, row.attention.startswith("unfused")
@@ -104,7 +110,8 @@ def traits_of(row: Row, stack: Stack, kernel: str, gpu: Gpu) -> Traits:
     count. Raises Unusable for a kernel that does not run on the GPU."""
     stated = (*_attention(_chosen(kernel, row, gpu), gpu), *_stated(row, stack))
     fused = stack.compiled if compiled(row, stack) else ()
-    return (*stack.traits, *fused, *recipe_of(row, stack), *stack.memory(row), *stated)
+    gaps = () if row.framework in GROWING else ELSEWHERE
+    return (*gaps, *stack.traits, *fused, *recipe_of(row, stack), *stack.memory(row), *stated)
 
 
 def _chosen(kernel: str, row: Row, gpu: Gpu) -> str:
