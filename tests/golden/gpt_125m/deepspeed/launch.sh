@@ -3,7 +3,7 @@
 #
 # gpt_125m with DeepSpeed
 # dp 2 = 2 GPUs, 4 micro-batches of 32 a step.
-# Predicted 35.9% MFU, 60.7 of 79.1 GiB on the fullest rank.
+# Predicted 35.9% MFU, 65.1 of 79.1 GiB on the fullest rank.
 # ZeRO 2: optimizer states and gradients divided over 2 ranks.
 # No recomputation: all activations fit.
 set -euo pipefail
