@@ -66,6 +66,27 @@ def feed_forwards(
     )
 
 
+def adapters(framework: str) -> Refusal:
+    """Refuses jobs that train adapters."""
+
+    def asked(job: Job) -> str | None:
+        tune = job.train.tune
+        return (
+            f"{framework} trains no adapters here (`tune = {tune}`)" if job.train.adapters else None
+        )
+
+    return Refusal(
+        "PAR332",
+        "no-adapters",
+        "the target trains no adapters",
+        asked,
+        ("train", "tune"),
+        "all weights are trained, with four to eight times the memory; "
+        "`target deepspeed { model = hf }` trains adapters",
+        line="tune = full",
+    )
+
+
 def causal_alone(framework: str) -> Refusal:
     return Refusal(
         "PAR323",

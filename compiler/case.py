@@ -215,12 +215,20 @@ class Case:
     @cached_property
     def model_flops(self) -> float:
         """Model FLOP of one step; causal attention counts half, the vocabulary without padding."""
-        return flops.training(self.model, self.seq_len).total * self.step_tokens
+        return self._model_flops("halved")
 
     @cached_property
     def model_flops_full_attention(self) -> float:
         """Model FLOP of one step; causal attention counts in full."""
-        return flops.training(self.model, self.seq_len, convention="full").total * self.step_tokens
+        return self._model_flops("full")
+
+    def _model_flops(self, convention: flops.Convention) -> float:
+        """Products with frozen weights have two passes, not three: no gradient of the weights."""
+        total = flops.training(self.model, self.seq_len, convention=convention)
+        if self.train.adapters is None:
+            return total.total * self.step_tokens
+        linear = total.total - total.attention_core
+        return (2 / 3 * linear + total.attention_core) * self.step_tokens
 
     def sequence_parallel(self, tp: Column) -> Mask:
         """Where norms, dropout and residuals are divided over tp along the sequence."""

@@ -47,6 +47,7 @@ GATE = "PAR053"
 BATCH_RAMP = "PAR054"
 ADAPTERS = "PAR055"
 POWER_LIMIT = "PAR056"
+TUNING = "PAR072"
 UNSUPPORTED = "PAR195"
 UNWRITABLE_TEXT = "PAR058"
 UNWRITABLE_NAME = "PAR059"
@@ -104,7 +105,8 @@ CODES: dict[str, tuple[str, str]] = {
     WINDOWS: ("windows", "layers with full attention are set, but no layer has a window"),
     GATE: ("gate", "a setting of a gate that the feed-forward block lacks"),
     BATCH_RAMP: ("batch-ramp", "the growth of the batch is incomplete or uneven"),
-    ADAPTERS: ("adapters", "adapters such as LoRA are asked for"),
+    ADAPTERS: ("adapters", "adapters such as LoRA are asked for by a name that parc does not have"),
+    TUNING: ("tuning", "the settings of fine-tuning are incomplete or disagree"),
     UNWRITABLE_TEXT: ("text-unwritable", "a text has a character that no emitted file can hold"),
     UNWRITABLE_NAME: ("name-unwritable", "the name of the job's file is not UTF-8 text"),
     OPEN_SETTINGS: (

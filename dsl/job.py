@@ -12,9 +12,11 @@ from .diagnostics import Span
 from .expression import Expression
 from .hardware import Cluster
 from .launchers import Hosts, Kubernetes, Ray, SkyPilot
+from .launchers import Launch as Launch
 from .model import Model
 from .open_settings import Word
 from .settings import Count, Doc, Frozen, Open, Seconds, Unit, Zero
+from .tuning import LEARNING_RATES, Adapters, Tune
 
 #: `min_learning_rate` unless given, beside rates above it.
 MIN_LEARNING_RATE = 3e-5
@@ -53,7 +55,12 @@ class Train(Frozen):
         float, Unit("1"), Field(ge=0, lt=1), Doc("share of activations set to zero")
     ] = 0.0
     learning_rate: Annotated[
-        float, Unit("1"), Field(gt=0, le=10), Doc("highest of the schedule")
+        float,
+        Unit("1"),
+        Field(gt=0, le=10),
+        Doc(
+            "highest of the schedule; with `tune` 1e-5 for all weights and 2e-4 for adapters, unless given"
+        ),
     ] = 3e-4
     min_learning_rate: Annotated[
         float,
@@ -97,6 +104,24 @@ class Train(Frozen):
             "Hugging Face checkpoint to start from, a folder or a name of its hub; drawn unless given"
         ),
     ] = None
+    tune: Annotated[
+        Tune | None,
+        Doc("what of `weights` is trained: full all, lora adapters alone; all unless given"),
+    ] = None
+    adapter_rank: Annotated[Count, Doc("lora: width between an adapter's two matrices")] = 16
+    adapter_alpha: Annotated[
+        float,
+        Unit("1"),
+        Field(gt=0, le=1e6),
+        Doc("lora: what an adapter adds is multiplied by alpha / rank"),
+    ] = 32.0
+    adapter_targets: Annotated[
+        Literal["attention", "linear"],
+        Doc("lora: the projections of attention, or those of the feed-forward too"),
+    ] = "linear"
+    adapter_dropout: Annotated[
+        float, Unit("1"), Field(ge=0, lt=1), Doc("lora: share of an adapter's inputs set to zero")
+    ] = 0.0
     carry: Annotated[
         Literal["weights", "all"],
         Doc(
@@ -150,10 +175,24 @@ class Train(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _rate_falls(cls, values: dict[str, Any]) -> dict[str, Any]:
+        if "learning_rate" not in values and values.get("tune") in LEARNING_RATES:
+            values = values | {"learning_rate": LEARNING_RATES[values["tune"]]}
         rate = values.get("learning_rate")
         if "min_learning_rate" in values or not isinstance(rate, float | int):
             return values
         return values | ({"min_learning_rate": rate / 10} if rate <= MIN_LEARNING_RATE else {})
+
+    @property
+    def adapters(self) -> Adapters | None:
+        """The adapters that are trained instead of the weights; None where the weights are."""
+        if self.tune not in ("lora", "qlora"):
+            return None
+        return Adapters(
+            rank=self.adapter_rank,
+            alpha=self.adapter_alpha,
+            targets=self.adapter_targets,
+            dropout=self.adapter_dropout,
+        )
 
     @property
     def ramp(self) -> tuple[batch_ramp.Stage, ...]:
@@ -227,56 +266,6 @@ class Goal:
     objectives: tuple[Objective, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     within: float = WITHIN
-
-
-class Launch(Frozen):
-    """How the job is started: the fields of `launch slurm { ... }`. The site decides what is None."""
-
-    kind: Literal["slurm"] = "slurm"
-    job_name: Annotated[str | None, Doc("the job file's name unless given")] = None
-    partition: Annotated[str | None, Doc("where to queue")] = None
-    account: Annotated[str | None, Doc("who pays")] = None
-    qos: Annotated[str | None, Doc("quality of service")] = None
-    constraint: Annotated[str | None, Doc("node features that the job needs")] = None
-    reservation: Annotated[str | None, Doc("nodes set aside for it")] = None
-    time: Annotated[Seconds | None, Doc("wall time")] = None
-    signal: Annotated[
-        Seconds | None,
-        Doc(
-            "warning before the wall time, for a last checkpoint; at least ten minutes, a step and five, "
-            "unless given"
-        ),
-    ] = None
-    requeue: Annotated[
-        int,
-        Unit("1"),
-        Field(ge=0, le=1000),
-        Doc("failures that another start follows; 0: nothing does"),
-    ] = 3
-    exclusive: Annotated[bool, Doc("no other job on its nodes")] = True
-    gpu_request: Annotated[
-        Literal["gpus-per-node", "gres"], Doc("how the site wants GPUs asked for")
-    ] = "gpus-per-node"
-    gpu_type: Annotated[str | None, Doc("type in the GPU request, such as h100")] = None
-    container: Annotated[str | None, Doc("image for pyxis")] = None
-    mounts: Annotated[str | None, Doc("of the container: source:target, comma-separated")] = None
-    modules: Annotated[tuple[str, ...], Doc("module load lines")] = ()
-    setup: Annotated[tuple[str, ...], Doc("shell lines before the launch")] = ()
-    segment: Annotated[
-        Count | None, Doc("--segment for NVL72 block topology; computed unless given")
-    ] = None
-    env: Annotated[
-        dict[str, str | int | bool], Doc("variables of the environment, beside the target's own")
-    ] = {}
-    health_check: Annotated[
-        bool,
-        Doc(
-            "look at GPUs and network before the first step, and start on no node that is broken or slow"
-        ),
-    ] = True
-    extra: Annotated[
-        dict[str, str | int | bool], Doc("any other sbatch option, by its long name")
-    ] = {}
 
 
 #: What starts the job, by `kind`.

@@ -1,6 +1,6 @@
-"""Launchers other than SLURM: the settings of `launch kubernetes`, `hosts`, `skypilot` and `ray`.
+"""Launchers: the settings of `launch slurm`, `kubernetes`, `hosts`, `skypilot` and `ray`.
 
-A setting that several launchers have is of one type in all of them, `launch slurm` (`job.Launch`) among them.
+A setting that several launchers have is of one type in all of them.
 """
 
 from typing import Annotated, ClassVar, Literal
@@ -12,8 +12,58 @@ from .settings import Bytes, Count, Doc, Frozen, Seconds, Unit
 Table = dict[str, str | int | bool]
 
 
+class Launch(Frozen):
+    """How the job is started: the fields of `launch slurm { ... }`. The site decides what is None."""
+
+    kind: Literal["slurm"] = "slurm"
+    job_name: Annotated[str | None, Doc("the job file's name unless given")] = None
+    partition: Annotated[str | None, Doc("where to queue")] = None
+    account: Annotated[str | None, Doc("who pays")] = None
+    qos: Annotated[str | None, Doc("quality of service")] = None
+    constraint: Annotated[str | None, Doc("node features that the job needs")] = None
+    reservation: Annotated[str | None, Doc("nodes set aside for it")] = None
+    time: Annotated[Seconds | None, Doc("wall time")] = None
+    signal: Annotated[
+        Seconds | None,
+        Doc(
+            "warning before the wall time, for a last checkpoint; at least ten minutes, a step and five, "
+            "unless given"
+        ),
+    ] = None
+    requeue: Annotated[
+        int,
+        Unit("1"),
+        Field(ge=0, le=1000),
+        Doc("failures that another start follows; 0: nothing does"),
+    ] = 3
+    exclusive: Annotated[bool, Doc("no other job on its nodes")] = True
+    gpu_request: Annotated[
+        Literal["gpus-per-node", "gres"], Doc("how the site wants GPUs asked for")
+    ] = "gpus-per-node"
+    gpu_type: Annotated[str | None, Doc("type in the GPU request, such as h100")] = None
+    container: Annotated[str | None, Doc("image for pyxis")] = None
+    mounts: Annotated[str | None, Doc("of the container: source:target, comma-separated")] = None
+    modules: Annotated[tuple[str, ...], Doc("module load lines")] = ()
+    setup: Annotated[tuple[str, ...], Doc("shell lines before the launch")] = ()
+    segment: Annotated[
+        Count | None, Doc("--segment for NVL72 block topology; computed unless given")
+    ] = None
+    env: Annotated[
+        dict[str, str | int | bool], Doc("variables of the environment, beside the target's own")
+    ] = {}
+    health_check: Annotated[
+        bool,
+        Doc(
+            "look at GPUs and network before the first step, and start on no node that is broken or slow"
+        ),
+    ] = True
+    extra: Annotated[
+        dict[str, str | int | bool], Doc("any other sbatch option, by its long name")
+    ] = {}
+
+
 class Launcher(Frozen):
-    """Settings that all launchers have. None of them ends a job after a wall time."""
+    """Settings that all launchers but SLURM have. None of them ends a job after a wall time."""
 
     time: ClassVar[None] = None
 

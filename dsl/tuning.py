@@ -8,6 +8,9 @@ from .settings import Count, Doc, Frozen, Unit
 
 #: What is trained of a checkpoint: all of it, adapters beside 16-bit weights, or beside 4-bit ones.
 Tune = Literal["full", "lora", "qlora"]
+#: `learning_rate` unless given: of all weights (LLaMA-Factory, examples/train_full/llama3_full_sft.yaml), and
+#: of adapters (Dettmers et al. 2023, arXiv 2305.14314, table 9: 2e-4 up to 13B).
+LEARNING_RATES: dict[str, float] = {"full": 1e-5, "lora": 2e-4, "qlora": 2e-4}
 
 
 class Adapters(Frozen):

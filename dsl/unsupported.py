@@ -36,8 +36,8 @@ def _phrases(text: str) -> tuple[str, ...]:
 
 
 ADAPTERS = Unsupported(
-    "adapters (LoRA, QLoRA)",
-    "leave it out; `train { weights = ... }` starts from a checkpoint and trains all of it",
+    "adapters in the words of another program",
+    "`train { weights = ...; tune = lora; adapter_rank = 16 }` trains adapters of a checkpoint",
     _phrases("""lora qlora dora peft adapter adapters load-in-4bit load-in-8bit bnb*
         =quantization =quantization-config"""),
     code=codes.ADAPTERS,

@@ -87,6 +87,30 @@ def _llama_names(job: Job) -> str | None:
     return f"`weights` are read as those of a Llama, which has no `{found[0]}`" if found else None
 
 
+def _native_adapters(job: Job) -> str | None:
+    if job.train.adapters is None or hugging_face(job):
+        return None
+    return "parc's own model for deepspeed has no adapters (`tune = lora`)"
+
+
+def _adapters_in_one_run(job: Job) -> str | None:
+    if job.train.adapters is None:
+        return None
+    if job.stages or job.previous is not None:
+        return "train.py for deepspeed trains adapters in one stage"
+    return (
+        "train.py for deepspeed resumes adapters under the same layout alone"
+        if job.elastic
+        else None
+    )
+
+
+def _four_bits(job: Job) -> str | None:
+    if job.train.tune != "qlora":
+        return None
+    return "train.py for deepspeed loads no weights in 4 bits (`tune = qlora`)"
+
+
 def _async(job: Job) -> str | None:
     if not job.train.async_checkpoints:
         return None
@@ -124,6 +148,34 @@ REFUSALS = (
         "the same training, slower and with more memory",
         line="attention = unfused",
         block="train",
+    ),
+    Refusal(
+        "PAR487",
+        "native-adapters",
+        "adapters are asked for of parc's own model",
+        _native_adapters,
+        ("train", "tune"),
+        "the Llama of transformers, with peft's adapters",
+        line="model = hf",
+        block="target deepspeed",
+    ),
+    Refusal(
+        "PAR489",
+        "adapters-in-one-run",
+        "adapters are trained in stages, or resumed under another layout",
+        _adapters_in_one_run,
+        ("train", "tune"),
+        "all weights are trained, with four to eight times the memory",
+        line="tune = full",
+    ),
+    Refusal(
+        "PAR488",
+        "no-four-bits",
+        "frozen weights in 4 bits",
+        _four_bits,
+        ("train", "tune"),
+        "frozen weights in 16 bits, which take four times the memory",
+        line="tune = lora",
     ),
     refusals.accelerator("deepspeed"),
     refusals.optimizers("deepspeed", "adam", "sgd"),

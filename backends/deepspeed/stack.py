@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...compiler.time.attention_kernels import runs_on
+from ...compiler.tuning.ledger import trained_share
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from ..pytorch_kernels import COMPILED_LOSS, EAGER_NORM_BYTES, EAGER_NORM_KEPT, chosen_attention
@@ -24,6 +25,10 @@ FORBIDS = {
 #: Bytes per parameter to lay out gradients that are reduced in fp32: copied to a bucket (4), put together
 #: (4), widened (6), divided (8) and narrowed again (6) (stage3.py:1870, stage_1_and_2.py:1493).
 WIDE_COPY_BYTES = 28.0
+#: Bytes per parameter to lay out gradients that are reduced in 16 bits: a gradient is copied to a bucket, put
+#: together with others of it and divided in place (stage_1_and_2.py:1456 and 1525, stage3.py:1637,
+#: coalesced_collectives.py:122).
+REDUCE_COPY_BYTES = 12.0
 
 
 def fused_norms(job: Job) -> bool:
@@ -49,6 +54,11 @@ def traits(job: Job) -> Mapping[str, Any]:
         found |= {**COMPILED_LOSS, "cap_logit_bytes": 0.0}
     if wide_gradients(job):
         found |= {"reduce_bytes": 4.0, "reduce_copy_bytes": WIDE_COPY_BYTES}
+    if (share := trained_share(job)) < 1:
+        # Frozen weights have no gradients to travel.
+        found |= {"reduce_bytes": share * found.get("reduce_bytes", 2.0)}
+        found |= {"reduce_copy_bytes": share * found.get("reduce_copy_bytes", REDUCE_COPY_BYTES)}
+        found |= {"updated_weight_bytes": lambda job, zero: 2.0 * share}
     if options.tp_overlap:
         # module_inject/layers.py, AsyncColumnParallel.
         found["tensor_parallel_backward"] = True

@@ -16,6 +16,7 @@ from ...compiler.traits import (
     Traits,
     WireTraits,
 )
+from ...compiler.tuning.ledger import trained_share
 from ...dsl.arrays import np
 from ...dsl.job import Job
 from .. import cautions
@@ -58,6 +59,10 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "offload": (0, 1, 2),
         "hpz": gpu_divisors(job),
     }
+    if job.train.adapters is not None:
+        # peft's adapters beside transformers' layers; not tried with tensor parallelism and offload.
+        shared |= {"offload": (0,), "hpz": (1,)}
+        return {**shared, "recompute": (0, 2)}
     if hugging_face(job):
         # transformers checkpoints whole layers, and has neither a pipeline nor Ulysses here.
         return {"tp": gpu_divisors(job), **shared, "recompute": (0, 2)}
@@ -87,17 +92,18 @@ def state(job: Job, zero: int) -> StateBytes:
     bits whole for that (engine.py:3801) unless it travels in fp32: BigScience's runs of 2022 show these two
     bytes.
     """
+    trained = trained_share(job)
     bf16_optimizer = zero == 1 and sums_in_fp32(job) and job.train.precision == "bf16"
     return StateBytes(
-        weights=2.0,
-        gradients=4.0 if zero >= 1 and sums_in_fp32(job) else 2.0,
-        optimizer=OPTIMIZER_BYTES.get(job.train.optimizer, 12.0),
+        weights=2.0 if trained == 1 else 2.0 * (1 + trained),
+        gradients=trained * (4.0 if zero >= 1 and sums_in_fp32(job) else 2.0),
+        optimizer=trained * OPTIMIZER_BYTES.get(job.train.optimizer, 12.0),
         weights_sharded=zero >= 3,
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
         gradients_stay=zero == 3 or (zero == 1 and sums_in_fp32(job)),
-        step=4.0 if zero in (1, 2) and not sums_in_fp32(job) else 0.0,
-        step_whole=2.0 if bf16_optimizer and not wide_gradients(job) else 0.0,
+        step=trained * (4.0 if zero in (1, 2) and not sums_in_fp32(job) else 0.0),
+        step_whole=2.0 * trained if bf16_optimizer and not wide_gradients(job) else 0.0,
     )
 
 
@@ -109,7 +115,7 @@ def sum_bytes(job: Job, zero: int) -> float:
     """
     if zero >= 2:
         return 0.0
-    return 18.0 if zero == 1 and sums_in_fp32(job) else 6.0
+    return trained_share(job) * (18.0 if zero == 1 and sums_in_fp32(job) else 6.0)
 
 
 def buffer_bytes(job: Job) -> int:
@@ -196,9 +202,7 @@ TRAITS = Traits(
         loss_bytes=44.0,
         # partition_parameters.py:795: weights gathered together are cut out of what came.
         gather_copy_bytes=4.0,
-        # stage_1_and_2.py:1456, stage3.py:1637: a gradient is copied to a bucket, put together with others of
-        # it (coalesced_collectives.py:122, stage_1_and_2.py:1525) and divided in place.
-        reduce_copy_bytes=12.0,
+        reduce_copy_bytes=stack.REDUCE_COPY_BYTES,
         sum_bytes=sum_bytes,
         # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.
         fused=False,

@@ -51,6 +51,7 @@ def _retention(job: Job) -> str | None:
 
 REFUSALS = (
     refusals.accelerator("megatron"),
+    refusals.adapters("megatron"),
     refusals.optimizers("megatron", "adam", "sgd", "muon"),
     refusals.feed_forwards(
         "megatron", gated=("silu", "quick_gelu"), plain=("gelu", "squared_relu")

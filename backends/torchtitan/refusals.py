@@ -44,6 +44,7 @@ def _mxfp8(job: Job) -> str | None:
 
 REFUSALS = (
     refusals.accelerator("torchtitan"),
+    refusals.adapters("torchtitan"),
     refusals.optimizers("torchtitan", "adam"),
     # Its trainer scales no losses, which fp16 needs.
     refusals.precisions("torchtitan", "bf16", "fp8", "mxfp8"),

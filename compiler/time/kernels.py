@@ -59,8 +59,11 @@ def matmul_backward(
     cast: bool = True,
     groups: Column = 1.0,
 ) -> Column:
-    """Seconds of the gradients of a product's input and of its weights, accumulated over the step."""
+    """Seconds of the gradients of a product's input and, unless its weights are frozen, of those, accumulated
+    over the step."""
     seconds = product(case, rows, inner, columns, half, groups=groups)
+    if case.train.adapters is not None:
+        return seconds + casts(case, groups * rows * columns) if cast and not half else seconds
     seconds = seconds + product(case, inner, columns, rows, half, case.gradient_bytes, groups)
     return seconds + casts(case, groups * rows * columns) if cast and not half else seconds
 

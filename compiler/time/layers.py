@@ -16,6 +16,7 @@ from ...dsl.model import Model
 from ..algebra import Column, by_stage
 from ..case import Case
 from ..model import flops
+from .adapters import adapters
 from .kernels import (
     ALIGNED,
     CAST_BYTES,
@@ -219,6 +220,7 @@ def attention(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column
     """Seconds of the attention half of a layer, forward."""
     tokens = micro_batch * case.seq_len / cp
     busy = projections(case, tp, tokens) + attention_core(case, tp, cp, micro_batch)
+    busy = busy + adapters(case, tokens, "attention", backward=False)
     return busy + streamed(case, attention_streams(case, tp, tokens))
 
 
@@ -228,6 +230,7 @@ def attention_backward(case: Case, tp: Column, cp: Column, micro_batch: Column) 
     busy = projections_backward(case, tp, tokens) + attention_core_backward(
         case, tp, cp, micro_batch
     )
+    busy = busy + adapters(case, tokens, "attention", backward=True)
     return busy + BACKWARD * streamed(case, attention_streams(case, tp, tokens))
 
 
@@ -256,6 +259,7 @@ def dense_ffn(case: Case, tp: Column, tokens: Column) -> Column:
     """Seconds of the dense feed-forward half of a layer, forward."""
     width = case.model.ffn
     products = sum(matmul(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
+    products = products + adapters(case, tokens, "feed_forward", backward=False)
     return products + streamed(case, ffn_streams(case, tp, tokens, width))
 
 
@@ -263,6 +267,7 @@ def dense_ffn_backward(case: Case, tp: Column, tokens: Column) -> Column:
     """Seconds of the dense feed-forward half of a layer, backward."""
     width = case.model.ffn
     products = sum(matmul_backward(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
+    products = products + adapters(case, tokens, "feed_forward", backward=True)
     return products + BACKWARD * streamed(case, ffn_streams(case, tp, tokens, width))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ...dsl.job import Job
 from ...dsl.model import Model
 from ...dsl.tuning import Adapters, Tune
 from ..model import parameters
@@ -132,6 +133,16 @@ def stored_bytes(elements: int, store: Quantized) -> int:
     if store == "int4":
         return int(elements / 2 + GROUP_BYTES * elements / GROUP)
     return elements
+
+
+def trained_share(job: Job) -> float:
+    """Parameters that a job trains, over those of its model."""
+    adapters = job.train.adapters
+    if adapters is None:
+        return 1.0
+    return adapter_parameters(job.model, adapters) / parameters.total(
+        job.model, seq_len=job.train.seq_len
+    )
 
 
 def targets(model: Model, adapters: Adapters) -> tuple[Matrix, ...]:

@@ -286,6 +286,23 @@ def decay_is_of_wsd(parts: Parts) -> Complaints:
             yield Diagnostic(codes.LEARNING_RATE, message, parts.span("train", key), help=help)
 
 
+def tuning_agrees(parts: Parts) -> Complaints:
+    train = parts.train
+    if not train:
+        return
+    if train.tune is not None and train.weights is None:
+        message = f"`tune = {train.tune}` has no `weights` to start from"
+        help = 'name a checkpoint, such as `weights = "Qwen/Qwen3-8B"`, or leave `tune` out'
+        yield Diagnostic(codes.TUNING, message, parts.span("train", "tune"), help=help)
+    if train.adapters is not None:
+        return
+    for key in ("adapter_rank", "adapter_alpha", "adapter_targets", "adapter_dropout"):
+        if parts.given("train", key):
+            message = f"`{key}` has no meaning without adapters"
+            help = "say `tune = lora`, or leave it out"
+            yield Diagnostic(codes.TUNING, message, parts.span("train", key), help=help)
+
+
 def learning_rate_falls(parts: Parts) -> Complaints:
     train = parts.train
     if not train or train.schedule == "constant":
@@ -333,6 +350,7 @@ CHECKS: tuple[Callable[[Parts], Complaints], ...] = (
     warmup_ends,
     decay_is_of_wsd,
     learning_rate_falls,
+    tuning_agrees,
     gpu_has_the_precision,
     *CLUSTER_CHECKS,
 )

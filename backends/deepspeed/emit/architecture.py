@@ -79,7 +79,7 @@ WRITTEN = (
 TRAINED = (
     "schedule", "warmup", "min_learning_rate", "decay_steps", "decay_style", "ramp_from", "ramp_tokens",
     "dropout", "attention", "compile", "keep_checkpoints", "collective_timeout",
-    "tracker",
+    "tracker", "tune", "adapter_rank", "adapter_alpha", "adapter_targets", "adapter_dropout",
 )  # fmt: skip
 #: Choices of `Options` that it has made.
 KERNELS = ("attention_kernel", "norm_kernel", "loss_kernel")

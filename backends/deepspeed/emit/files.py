@@ -5,13 +5,15 @@ from typing import Any
 
 from ....compiler.plan import Layout, Plan
 from ....compiler.rules.validity import problems
+from ....compiler.tuning.ledger import targets
 from ....dsl.diagnostics import JobError
+from ....dsl.job import Job
 from ....reading.facts import Value
 from ... import environment
 from ...fabric import fabric
 from ...facts import plan_facts
 from ...health import checked, health
-from ...languages import json
+from ...languages import json, python
 from ...link_words import link
 from ...observation import curves, log_interval
 from ...rank_logs import rank_logs
@@ -185,6 +187,7 @@ def _train_values(plan: Plan) -> dict[str, Any]:
         **_run_values(plan),
         **architecture(job),
         "hf": hugging_face(job),
+        "adapters": _adapters(job),
         "tp": layout.tp,
         "pp": layout.pp,
         "sp": layout.cp,
@@ -194,6 +197,20 @@ def _train_values(plan: Plan) -> dict[str, Any]:
         "kv_copies": max(1, layout.cp // job.model.groups),
         # Ends of the names of vectors that do not decay, besides norms.
         "plain_ends": ("bias", "sinks") if job.model.attention_sinks else "bias",
+    }
+
+
+def _adapters(job: Job) -> dict[str, Any] | None:
+    """What train.py says of adapters; the modules by transformers' names."""
+    adapters = job.train.adapters
+    if adapters is None:
+        return None
+    names = (matrix.name for matrix in targets(job.model, adapters))
+    return {
+        "rank": adapters.rank,
+        "alpha": f"{adapters.alpha:g}",
+        "dropout": f"{adapters.dropout:g}",
+        "modules": python.literal(list(names)),
     }
 
 

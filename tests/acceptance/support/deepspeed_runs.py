@@ -15,15 +15,18 @@ from tests.acceptance.support.slurm_tools import free_ports
 from tests.acceptance.support.smoke_runs import LIMIT_SECONDS, extensions
 
 
-def trained(text: str, folder: Path, **variables: str) -> tuple[str, list[float]]:
-    """The log of a job's one node, and the loss of each step; `variables` are of its environment."""
+def trained(
+    text: str, folder: Path, packages: str = "deepspeed", **variables: str
+) -> tuple[str, list[float]]:
+    """The log of a job's one node, and the loss of each step; `variables` are of its environment, which has
+    the `packages` of `environments.py`."""
     made = compile_text(text, "tiny")
     assert made.plan is not None, made.complaints
     script = write(made.files, folder) / "deepspeed" / "launch.sh"
     (port,) = free_ports(1)
     own = {"MASTER_PORT": str(port), "RUN_DIR": str(folder / "run")}
     place = {**own, **extensions(), **variables}
-    run = start(["bash", str(script)], folder / "log", environment("deepspeed").variables(**place))
+    run = start(["bash", str(script)], folder / "log", environment(packages).variables(**place))
     try:
         status = run.wait(LIMIT_SECONDS)
     finally:

@@ -29,7 +29,7 @@ DEEPSPEED, OLDEST_DEEPSPEED = "0.19.8", "0.15.4"
 OLDEST_TORCHTITAN = "0.2.0"
 PSUTIL, EINOPS = "7.2.2", "0.8.2"
 OLDER = ("PyYAML==6.0.3", "pydantic==2.14.3", "regex==2026.11.15", "six==1.17.0")
-TRANSFORMERS = "5.23.0"
+TRANSFORMERS, PEFT = "5.23.0", "0.21.2"
 #: What torchtitan 0.2 takes float8 from; later ones have other names for float8 experts.
 TORCHAO = "0.16.0"
 SKYPILOT, OPEN_MPI = "0.14.1", "5.0.11"
@@ -67,6 +67,17 @@ RECIPES = {
     "torchtitan-0.3.0": Recipe(("torchtitan==0.3.0",)),
     "deepspeed": Recipe(
         (f"deepspeed=={DEEPSPEED}", f"transformers=={TRANSFORMERS}"), (), ("deepspeed",)
+    ),
+    # What trains adapters, and the 4-bit weights whose bytes are counted.
+    "deepspeed-peft": Recipe(
+        (
+            f"deepspeed=={DEEPSPEED}",
+            f"transformers=={TRANSFORMERS}",
+            f"peft=={PEFT}",
+            "bitsandbytes==0.50.2",
+        ),
+        (),
+        ("deepspeed", "peft"),
     ),
     f"deepspeed-{OLDEST_DEEPSPEED}": Recipe(
         (f"deepspeed=={OLDEST_DEEPSPEED}", f"transformers=={TRANSFORMERS}"), (), ("deepspeed",)
