@@ -323,6 +323,16 @@ CASES = {
         "torchrun --nnodes two --nproc_per_node 8 train.py\n",
         "N=YOUR_NUM_NODES\ntorchrun --nnodes $N --nproc_per_node 8 train.py\n",
     ),
+    "an option of the Trainer that a variable gives again": (
+        "PAR397",
+        f"{TRAINER} --seed 1 --seed 2\n",
+        f'MORE="--seed 2"\n{TRAINER} --seed 1 $MORE\n',
+    ),
+    "an option of Megatron-LM that stands twice with one value": (
+        "PAR397",
+        f"torchrun pretrain_gpt.py {MODEL} --seed 1 \\\n    --eval-iters 5 --seed 2\n",
+        f"torchrun pretrain_gpt.py {MODEL} --seed 1 \\\n    --eval-iters 5 --seed 1\n",
+    ),
     "what the first node alone has more of": (
         "PAR101",
         f"N=3\ntorchrun --nnodes 2 --nproc_per_node $N pretrain_gpt.py {MODEL} {DEGREES}\n",

@@ -5,6 +5,7 @@ from . import (
     fsdp_recompute,
     llamafactory_pairs,
     missing_option,
+    option_twice,
     option_value,
     removed_option,
     toml_value,
@@ -30,4 +31,5 @@ MODULES = (
     dropped_option,
     fsdp_recompute,
     verl_idle,
+    option_twice,
 )

@@ -47,7 +47,7 @@ _TEMPLATE = re.compile(r"template|skeleton|boilerplate", re.IGNORECASE)
 
 #: How a comment of a script that is there to be filled in asks for it.
 _ASKS = re.compile(
-    r"^\s*#(?!SBATCH).{0,80}\b(?:replace|fill|update|adapt|adjust|change|edit|modify|customi[sz]e)\b"
+    r"^[ \t]*+#(?!SBATCH).{0,80}\b(?:replace|fill|update|adapt|adjust|change|edit|modify|customi[sz]e)\b"
     r".{0,80}\b(?:your?|yours|own|below|these|placeholders?|cluster)\b",
     re.IGNORECASE | re.MULTILINE,
 )
