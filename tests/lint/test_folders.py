@@ -82,7 +82,7 @@ def test_a_script_that_a_shell_starts_has_its_own_folder(capsys: Captured) -> No
         "errors": (f"nohup {RUN} 2>> ./logs/x.log &\n", ["error"]),
         "a name that grows": (f"L=logs/run\n{RUN} > $L/$(date +%s).log 2>&1\n", ["error"]),
         "inside of a step": (f"srun bash -c '{RUN} > logs/x.log'\n", ["error"]),
-        "tee": (f"{RUN} | tee -a logs/x.log\n", ["info"]),
+        "tee": (f"{RUN} | tee -a logs/x.log\n", ["warning"]),
         "made": (f"mkdir -p logs\n{RUN} &> logs/x.log\n", []),
         "made with one below": (f"mkdir -p logs/a\n{RUN} &> logs/x.log\n", []),
         "perhaps made": (f"mkdir -p $1\n{RUN} &> logs/x.log\n", []),
