@@ -12,7 +12,7 @@ from ..dsl.model import Model
 from .facts.batch import batches
 from .facts.described import NEEDED, described_model
 from .facts.launched_job import LaunchedJob
-from .priced import price
+from .priced import price, tuning_of
 
 #: A vocabulary that no tokenizer is below: the output layer of a model whose files do not say it.
 _LEAST_VOCAB = 256
@@ -30,7 +30,7 @@ class StepTime:
 
 def step_time(launch: LaunchedJob) -> StepTime | None:
     """None where the files say too little."""
-    found = price(launch)
+    found = price(launch) if tuning_of(launch) is None else None
     if found is not None:
         return StepTime(found.estimate.step_seconds, True)
     least = _least(launch)

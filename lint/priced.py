@@ -4,7 +4,7 @@ They are loaded by the first layout that is priced: most runs of `parc lint`
 price none.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from ..backends import BACKENDS
@@ -19,8 +19,10 @@ from ..dsl.diagnostics import JobError
 from ..dsl.expression import VALUES
 from ..dsl.job import Job
 from .facts.described import NO_FRAMEWORK, described_job, undescribed
+from .facts.full_tuning import of_trainer
 from .facts.known import Known
 from .facts.launched_job import LaunchedJob
+from .tuning_price import AS, Tuning, tuning
 
 Layout = dict[str, int]
 
@@ -35,8 +37,17 @@ class Priced:
     estimate: Estimate
 
 
+def tuning_of(launch: LaunchedJob) -> Tuning | None:
+    """The full fine-tuning of a trainer's arguments that a cluster is named for."""
+    if launch.job is not None or launch.cluster is None or not of_trainer(launch):
+        return None
+    return tuning(launch, launch.cluster)
+
+
 def target_of(launch: LaunchedJob) -> Target | None:
     """The framework that runs the job; the compiler knows none of their forks."""
+    if tuning_of(launch) is not None:
+        return BACKENDS[AS].target
     backend = BACKENDS.get(launch.framework or "")
     return None if backend is None or backend.reader.fork(launch.config) else backend.target
 
@@ -45,6 +56,8 @@ def job_of(launch: LaunchedJob) -> Job | None:
     """The job to price on: the one that was asked for, or what the files say on a named cluster."""
     if launch.job is not None:
         return launch.job
+    if (tuned := tuning_of(launch)) is not None:
+        return tuned.job
     return None if launch.cluster is None else described_job(launch, launch.cluster)
 
 
@@ -77,6 +90,8 @@ def unplanned(launch: LaunchedJob) -> str:
 
 def layout_of(launch: LaunchedJob, job: Job) -> Layout:
     """The decision variables of a launch file; raises `Missing`."""
+    if (tuned := tuning_of(launch)) is not None and tuned.layout is not None:
+        return tuned.layout
     known = Known(launch)
     if known.number("gpus_per_node") != job.cluster.gpus_per_node:
         raise Missing("gpus_per_node")
@@ -115,6 +130,8 @@ def price(launch: LaunchedJob) -> Priced | None:
 
 def unpriced(launch: LaunchedJob) -> str:
     """Why `price` gives nothing: the first thing that is missing."""
+    if (tuned := tuning_of(launch)) is not None and tuned.reason:
+        return tuned.reason
     if target_of(launch) is None:
         if launch.framework in BACKENDS:
             return "a fork runs it, which has no price"
@@ -147,15 +164,20 @@ def priced(case: Case, layout: Layout) -> Priced | None:
         return None
 
 
-def cheapest_fit(case: Case, layout: Layout) -> tuple[str, Priced] | None:
-    """The change of one choice that fits into memory and costs the least time, and its words."""
+def cheapest_fit(
+    case: Case, layout: Layout, fixed: Collection[str] = ()
+) -> tuple[str, Priced] | None:
+    """The change of one choice, but those of `fixed`, that fits into memory and costs the least time, and its
+    words."""
     from ..compiler.headroom import ceiling_bytes
 
     ceiling = ceiling_bytes(case)
     fitting = [
         (words, found)
         for words, changed in _changes(case, layout)
-        if (found := priced(case, changed)) is not None and found.estimate.memory_bytes <= ceiling
+        if all(changed[name] == layout[name] for name in fixed)
+        and (found := priced(case, changed)) is not None
+        and found.estimate.memory_bytes <= ceiling
     ]
     return min(fitting, key=lambda each: each[1].estimate.step_seconds, default=None)
 

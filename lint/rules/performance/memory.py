@@ -1,5 +1,5 @@
 """The layout is predicted to need more memory than a GPU has, or than the job's goal leaves. Judged with
-`--spec`, or with `--cluster` where the files say the whole model.
+`--spec`, or with `--cluster` where the files say the whole model or name it.
 
 Why:
 The job runs out of memory at start, or, with fp16, at its first unskipped step. The help names the one
@@ -29,8 +29,10 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
 from collections.abc import Iterator
 
 from ....compiler.case import Case
+from ....dsl.job import Job
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Related, Skipped
+from ...facts.named_model import NamedModel, named_model
+from ...finding import Complaint, Place, Related, Skipped
 from ...priced import (
     Priced,
     best_plan,
@@ -39,8 +41,10 @@ from ...priced import (
     price,
     same_layout,
     target_of,
+    tuning_of,
     unpriced,
 )
+from ...tuning_price import Tuning
 
 CODE = "PAR511"
 TITLE = "the layout, or every layout of the job, does not fit into memory"
@@ -51,6 +55,8 @@ PRICED = "memory"
 
 
 GIB = 2**30
+#: Degrees that Hugging Face's models do not have in a trainer.
+DEGREES = ("tp", "pp", "cp")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
@@ -64,23 +70,44 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if _planned(launch, found):
         return
     estimate = found.estimate
+    tuned = tuning_of(launch)
     if estimate.memory_bytes <= estimate.ceiling_bytes:
+        if tuned is not None and tuned.open:
+            yield Skipped(why=tuned.open)
         return
     parts = sorted(estimate.fullest.memory.items(), key=lambda part: -part[1])[:3]
     most = ", ".join(f"{name} {size / GIB:.1f}" for name, size in parts)
     needed, given = estimate.memory_bytes / GIB, estimate.ceiling_bytes / GIB
-    message = f"predicted {needed:.1f} of {given:.1f} GiB on the fullest GPU: {most}"
-    fit = cheapest_fit(Case(job, target), found.layout)
+    least = "at least " if tuned is not None and tuned.open else ""
+    message = f"predicted {least}{needed:.1f} of {given:.1f} GiB on the fullest GPU: {most}"
+    fixed = () if tuned is None else DEGREES if launch.framework else (*DEGREES, "offload")
+    fit = cheapest_fit(Case(job, target), found.layout, fixed)
     help_text = "no single change fits: more GPUs, or several changes"
     if fit is not None:
         words, changed = fit
         slower = changed.estimate.step_seconds / estimate.step_seconds - 1
         memory = changed.estimate.memory_bytes / GIB
+        words = words if launch.framework else words.replace("zero 3", "full_shard")
         help_text = f"{words} fits with {memory:.1f} GiB, {slower:+.0%} step time"
     related = tuple(
-        Related(f"{name} {launch.number(name)}", launch.facts[name]) for name in ("tp", "pp")
+        Related(f"{name} {launch.number(name)}", launch.facts[name])
+        for name in ("tp", "pp")
+        if name in launch.facts
     )
-    yield Complaint(message, launch.facts["micro_batch"], related, help_text)
+    named = named_model(launch) if tuned is not None else None
+    if named is not None:
+        related += (Related(_assumed(job, named, tuned), named.at),)
+    at = launch.facts.get("micro_batch") or (named.at if named else None)
+    yield Complaint(message, at or Place(launch.path, 1), related, help_text)
+
+
+def _assumed(job: Job, named: NamedModel, tuned: Tuning | None) -> str:
+    """What a fine-tuning's memory is predicted for."""
+    gpus = job.cluster.gpus_per_node * job.cluster.nodes[0]
+    length = f"samples of {job.train.seq_len:,} tokens"
+    if tuned is not None and tuned.open:
+        length = f"the shortest samples, since {tuned.open}"
+    return f"all weights of {named.source} train on {gpus} GPUs, with {length}"
 
 
 def _planned(launch: LaunchedJob, found: Priced) -> bool:
