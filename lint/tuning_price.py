@@ -110,8 +110,10 @@ def _sharding(launch: LaunchedJob) -> tuple[int | None, str]:
     if stage is not None or not named:
         return stage, offloaded
     text = launch.read(named) or launch.beside(named)
+    if text is None:
+        return None, offloaded
     try:
-        table = document(file_source(named, text or ""))
+        table = document(file_source(named, text))
     except NotADocument:
         return None, offloaded
     said = {fact.name: fact.value for fact in (*facts(named, table), offload(named, table))}

@@ -164,8 +164,9 @@ def test_memory_that_was_asked_for_and_not_judged_is_said(form: str, capsys: Cap
     Path("axolotl.yaml").write_text(AXOLOTL)
     why = "memory not judged: the model's vocabulary is unknown"
     assert why in unjudged(capsys, form, "good.sh", *cluster)
-    why = "memory not judged: no framework that parc prices is named"
+    why = "memory not judged: neither DeepSpeed nor FSDP shards it"
     assert why in unjudged(capsys, form, "axolotl.yaml", *cluster)
+    why = "memory not judged: no framework that parc prices is named"
     example = str(ROOT / "examples" / "gpt_125m.par")
     assert why in unjudged(capsys, form, "axolotl.yaml", "--spec", example)
 
@@ -182,4 +183,4 @@ def test_of_many_jobs_the_reasons_are_counted(capsys: Captured) -> None:
         Path(name).write_text(text)
     lint("a.sh", "b.sh", "c.yaml", "--cluster", "std.dgx_h200")
     last = capsys.readouterr().out.splitlines()[-1]
-    assert "memory not judged: the model's vocabulary is unknown (2), no framework" in last
+    assert "memory not judged: the model's vocabulary is unknown (2), neither DeepSpeed nor" in last
