@@ -4,8 +4,11 @@ They are loaded by the first layout that is priced: most runs of `parc lint`
 price none.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..backends import BACKENDS
 from ..backends.reader import Missing
@@ -19,12 +22,15 @@ from ..dsl.diagnostics import JobError
 from ..dsl.expression import VALUES
 from ..dsl.job import Job
 from .facts.described import NO_FRAMEWORK, described_job, undescribed
-from .facts.full_tuning import of_trainer
 from .facts.known import Known
 from .facts.launched_job import LaunchedJob
-from .tuning_price import AS, Tuning, tuning
+
+if TYPE_CHECKING:
+    from .tuning_price import Tuning
 
 Layout = dict[str, int]
+#: The framework whose states and gathered layers a trainer's jobs have, under DeepSpeed and FSDP alike.
+TUNED_AS = "deepspeed"
 
 _PLANS: dict[tuple[str, str, str | None, str], Plan | None] = {}
 
@@ -39,7 +45,12 @@ class Priced:
 
 def tuning_of(launch: LaunchedJob) -> Tuning | None:
     """The full fine-tuning of a trainer's arguments that a cluster is named for."""
-    if launch.job is not None or launch.cluster is None or not of_trainer(launch):
+    if launch.job is not None or launch.cluster is None:
+        return None
+    from .facts.full_tuning import of_trainer
+    from .tuning_price import tuning  # loads what reads a model's config.json
+
+    if not of_trainer(launch):
         return None
     return tuning(launch, launch.cluster)
 
@@ -47,7 +58,7 @@ def tuning_of(launch: LaunchedJob) -> Tuning | None:
 def target_of(launch: LaunchedJob) -> Target | None:
     """The framework that runs the job; the compiler knows none of their forks."""
     if tuning_of(launch) is not None:
-        return BACKENDS[AS].target
+        return BACKENDS[TUNED_AS].target
     backend = BACKENDS.get(launch.framework or "")
     return None if backend is None or backend.reader.fork(launch.config) else backend.target
 

@@ -13,6 +13,7 @@ from ..backends import BACKENDS
 from ..backends.deepspeed.read.document import NotADocument, document
 from ..backends.deepspeed.read.files import offload
 from ..backends.deepspeed.read.settings import facts
+from ..backends.reader import Values
 from ..compiler.plan import OFFLOAD
 from ..compiler.variables import NEUTRAL
 from ..dsl.expression import VALUES
@@ -21,14 +22,13 @@ from ..dsl.job import Job, TargetSpec, Train
 from ..dsl.model import Model
 from ..reading.bash.source import file_source
 from ..reading.facts import text_of
-from .facts.described import whole_model
+from .facts.described import NEEDED, described_model
 from .facts.full_tuning import not_full
 from .facts.launched_job import LaunchedJob
-from .facts.named_model import model_setting
+from .facts.named_model import NamedModel, model_setting, named_model
 from .facts.trainer import deepspeed_of_trainer, trainer_argument
+from .priced import TUNED_AS
 
-#: The framework whose states and gathered layers they are.
-AS = "deepspeed"
 _SHARDED = ("zero", "sharding")
 _DEGREES = ("tp", "pp", "cp", "ulysses")
 
@@ -40,6 +40,7 @@ class Tuning:
 
     reason: str = ""
     open: str = ""
+    named: NamedModel | None = None
     job: Job | None = None
     layout: dict[str, int] | None = None
 
@@ -47,7 +48,8 @@ class Tuning:
 def tuning(launch: LaunchedJob, cluster: Cluster) -> Tuning:
     """The job of a trainer's arguments on a cluster."""
     stage, offloaded = _sharding(launch)
-    if reason := not_full(launch) or _unknown(launch, stage):
+    named = named_model(launch)
+    if reason := not_full(launch) or _unknown(launch, named, stage):
         return Tuning(reason)
     precision = _precision(launch, cluster)
     if precision is None:
@@ -60,7 +62,7 @@ def tuning(launch: LaunchedJob, cluster: Cluster) -> Tuning:
             name="launched",
             path=launch.path,
             digest="",
-            model=Model(**whole_model(launch)),
+            model=Model(**_model(launch, named)),
             cluster=cluster.model_copy(update={"nodes": (nodes,), "gpus_per_node": each}),
             train=Train(
                 seq_len=length,
@@ -68,7 +70,7 @@ def tuning(launch: LaunchedJob, cluster: Cluster) -> Tuning:
                 steps=1,
                 precision=precision,
             ),
-            targets=(TargetSpec(name=AS, options=_options(launch)),),
+            targets=(TargetSpec(name=TUNED_AS, options=_options(launch)),),
         )
     except ValueError:
         return Tuning("the files describe no job that parc can price")
@@ -90,14 +92,14 @@ def tuning(launch: LaunchedJob, cluster: Cluster) -> Tuning:
     if job.model.moe:
         layout |= {"ep": 1, "etp": 1}
     del layout["dp_replicate"]
-    return Tuning("", _open(launch), job, layout)
+    return Tuning("", _open(launch), named, job, layout)
 
 
 def _options(launch: LaunchedJob) -> Any:
     """Transformers' model; its gradients are added up as they are computed unless a config says else."""
     own = launch.key("data_types.grad_accum_dtype")
     settings = {"model": "hf"} | ({} if own is not None else {"accumulate": "compute"})
-    return BACKENDS[AS].target.options(**settings)
+    return BACKENDS[TUNED_AS].target.options(**settings)
 
 
 def _sharding(launch: LaunchedJob) -> tuple[int | None, str]:
@@ -128,13 +130,18 @@ def _open(launch: LaunchedJob) -> str:
     return next((f"the {each} is unknown" for each in words), "")
 
 
-def _unknown(launch: LaunchedJob, stage: int | None) -> str:
+def _model(launch: LaunchedJob, named: NamedModel | None) -> Values:
+    """Settings of the model as the files say them, over those of the model that they name."""
+    return {**(named.settings if named else {}), **described_model(launch)}
+
+
+def _unknown(launch: LaunchedJob, named: NamedModel | None, stage: int | None) -> str:
     """What the files leave open and the states depend on."""
-    if "layers" not in whole_model(launch):
-        named = text_of(model_setting(launch))
-        return f"nobody here knows the shape of `{named}`" if named else "the model is unknown"
-    if stage is None and (named := text_of(deepspeed_of_trainer(launch))):
-        return f"the ZeRO stage of `{named}` is unknown"
+    if any(name not in _model(launch, named) for name in NEEDED["model"]):
+        name = text_of(model_setting(launch))
+        return f"nobody here knows the shape of `{name}`" if name else "the model is unknown"
+    if stage is None and (config := text_of(deepspeed_of_trainer(launch))):
+        return f"the ZeRO stage of `{config}` is unknown"
     if stage is None:
         return "neither DeepSpeed nor FSDP shards it, and the type of its weights is unknown"
     degrees = (name for name in _DEGREES if (launch.number(name) or 1) > 1)

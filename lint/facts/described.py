@@ -11,7 +11,6 @@ from ...dsl.hardware import Cluster
 from ...dsl.job import Job, TargetSpec, Train
 from ...dsl.model import Model
 from .launched_job import LaunchedJob
-from .named_model import named_model
 
 #: Facts that are sizes of the model.
 _SIZES = ("layers", "hidden", "heads", "kv_heads")
@@ -42,15 +41,6 @@ def described_model(launch: LaunchedJob) -> Values:
     if found.get("kv_heads") == found.get("heads"):
         found.pop("kv_heads", None)
     return found
-
-
-def whole_model(launch: LaunchedJob) -> Values:
-    """Settings of the model as the files say them, else those of the model that they name."""
-    found = described_model(launch)
-    if any(name in found for name in _SIZES):
-        return found
-    named = named_model(launch)
-    return found if named is None else {**named.settings, **found}
 
 
 def described_train(launch: LaunchedJob) -> Values:

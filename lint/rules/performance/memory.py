@@ -31,7 +31,6 @@ from collections.abc import Iterator
 from ....compiler.case import Case
 from ....dsl.job import Job
 from ...facts.launched_job import LaunchedJob
-from ...facts.named_model import NamedModel, named_model
 from ...finding import Complaint, Place, Related, Skipped
 from ...priced import (
     Priced,
@@ -44,7 +43,6 @@ from ...priced import (
     tuning_of,
     unpriced,
 )
-from ...tuning_price import Tuning
 
 CODE = "PAR511"
 TITLE = "the layout, or every layout of the job, does not fit into memory"
@@ -94,20 +92,20 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
         for name in ("tp", "pp")
         if name in launch.facts
     )
-    named = named_model(launch) if tuned is not None else None
-    if named is not None:
-        related += (Related(_assumed(job, named, tuned), named.at),)
+    named = tuned.named if tuned is not None else None
+    if tuned is not None and named is not None:
+        related += (Related(_assumed(job, named.source, tuned.open), named.at),)
     at = launch.facts.get("micro_batch") or (named.at if named else None)
     yield Complaint(message, at or Place(launch.path, 1), related, help_text)
 
 
-def _assumed(job: Job, named: NamedModel, tuned: Tuning | None) -> str:
+def _assumed(job: Job, model: str, unsaid: str) -> str:
     """What a fine-tuning's memory is predicted for."""
     gpus = job.cluster.gpus_per_node * job.cluster.nodes[0]
-    length = f"samples of {job.train.seq_len:,} tokens"
-    if tuned is not None and tuned.open:
-        length = f"the shortest samples, since {tuned.open}"
-    return f"all weights of {named.source} train on {gpus} GPUs, with {length}"
+    length = f"the shortest samples, since {unsaid}"
+    if not unsaid:
+        length = f"samples of {job.train.seq_len:,} tokens"
+    return f"all weights of {model} train on {gpus} GPUs, with {length}"
 
 
 def _planned(launch: LaunchedJob, found: Priced) -> bool:
