@@ -1,4 +1,4 @@
-"""What people call a model -> the name of the entry of the standard library that has its shape.
+"""A name that people have for a model -> the name of the entry of the standard library that has its shape.
 
 `meta-llama/Llama-3.1-8B-Instruct`, `unsloth/Qwen3-8B-unsloth-bnb-4bit` and `/data/models/qwen3-8b-base` name
 checkpoints of a base model, or its weights in fewer bits: the sizes of their layers are those of the base.

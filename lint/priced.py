@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..backends import BACKENDS
+from ..backends.huggingface.fsdp import STATES_OF
 from ..backends.reader import Missing
 from ..compiler.case import Case
 from ..compiler.plan import OFFLOAD, RECOMPUTE, Estimate, Plan
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from .tuning_price import Tuning
 
 Layout = dict[str, int]
-#: The framework whose states and gathered layers a trainer's jobs have, under DeepSpeed and FSDP alike.
-TUNED_AS = "deepspeed"
 
 _PLANS: dict[tuple[str, str, str | None, str], Plan | None] = {}
 
@@ -58,7 +57,7 @@ def tuning_of(launch: LaunchedJob) -> Tuning | None:
 def target_of(launch: LaunchedJob) -> Target | None:
     """The framework that runs the job; the compiler knows none of their forks."""
     if tuning_of(launch) is not None:
-        return BACKENDS[TUNED_AS].target
+        return BACKENDS[STATES_OF].target
     backend = BACKENDS.get(launch.framework or "")
     return None if backend is None or backend.reader.fork(launch.config) else backend.target
 

@@ -13,6 +13,7 @@ from ..backends import BACKENDS
 from ..backends.deepspeed.read.document import NotADocument, document
 from ..backends.deepspeed.read.files import offload
 from ..backends.deepspeed.read.settings import facts
+from ..backends.huggingface.fsdp import STATES_OF
 from ..backends.reader import Values
 from ..compiler.plan import OFFLOAD
 from ..compiler.variables import NEUTRAL
@@ -27,7 +28,6 @@ from .facts.full_tuning import not_full
 from .facts.launched_job import LaunchedJob
 from .facts.named_model import NamedModel, model_setting, named_model
 from .facts.trainer import deepspeed_of_trainer, trainer_argument
-from .priced import TUNED_AS
 
 _SHARDED = ("zero", "sharding")
 _DEGREES = ("tp", "pp", "cp", "ulysses")
@@ -35,8 +35,8 @@ _DEGREES = ("tp", "pp", "cp", "ulysses")
 
 @dataclass(frozen=True)
 class Tuning:
-    """What memory depends on; `reason` says why it is not judged, empty where it is. `open` is a size that
-    the files do not say, for which the job has the least."""
+    """Inputs of the memory of a fine-tuning; `reason` says why it is not judged, empty where it is. `open` is
+    a size that the files do not say, for which the job has the least."""
 
     reason: str = ""
     open: str = ""
@@ -70,7 +70,7 @@ def tuning(launch: LaunchedJob, cluster: Cluster) -> Tuning:
                 steps=1,
                 precision=precision,
             ),
-            targets=(TargetSpec(name=TUNED_AS, options=_options(launch)),),
+            targets=(TargetSpec(name=STATES_OF, options=_options(launch)),),
         )
     except ValueError:
         return Tuning("the files describe no job that parc can price")
@@ -96,10 +96,13 @@ def tuning(launch: LaunchedJob, cluster: Cluster) -> Tuning:
 
 
 def _options(launch: LaunchedJob) -> Any:
-    """Transformers' model; its gradients are added up as they are computed unless a config says else."""
-    own = launch.key("data_types.grad_accum_dtype")
-    settings = {"model": "hf"} | ({} if own is not None else {"accumulate": "compute"})
-    return BACKENDS[TUNED_AS].target.options(**settings)
+    """Transformers' model, whose gradients are added up as they are computed unless a config says else."""
+    backend = BACKENDS[STATES_OF]
+    stated = (
+        backend.reader.options(launch.config) if launch.all("json") else {"accumulate": "compute"}
+    )
+    sums = {name: value for name, value in stated.items() if name == "accumulate"}
+    return backend.target.options(model="hf", **sums)
 
 
 def _sharding(launch: LaunchedJob) -> tuple[int | None, str]:
@@ -136,7 +139,7 @@ def _model(launch: LaunchedJob, named: NamedModel | None) -> Values:
 
 
 def _unknown(launch: LaunchedJob, named: NamedModel | None, stage: int | None) -> str:
-    """What the files leave open and the states depend on."""
+    """Unknown values that the states depend on."""
     if any(name not in _model(launch, named) for name in NEEDED["model"]):
         name = text_of(model_setting(launch))
         return f"nobody here knows the shape of `{name}`" if name else "the model is unknown"
@@ -167,7 +170,7 @@ def _gpus(launch: LaunchedJob, cluster: Cluster) -> tuple[int, int]:
 
 
 def _recomputed(launch: LaunchedJob) -> str:
-    """What is said, else what needs least memory: LLaMA-Factory and TRL recompute unless told otherwise."""
+    """The stated recomputation, else the one that needs least memory, as LLaMA-Factory and TRL have it."""
     stated = launch.value("recompute")
     if stated in VALUES["recompute"]:
         return str(stated)

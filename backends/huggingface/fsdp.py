@@ -30,6 +30,8 @@ _VERSION, _STRATEGY, _RESHARD, _OFFLOAD, _AGAIN = (
         "activation_checkpointing",
     )
 )
+#: The framework whose states FSDP has: a stage of ZeRO.
+STATES_OF = "deepspeed"
 _HYBRID = ("hybrid_shard", "hybrid_shard_zero2", "4", "5")
 
 

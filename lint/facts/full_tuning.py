@@ -83,7 +83,7 @@ def _reasons(launch: LaunchedJob) -> Iterator[str]:
 
 
 def _partly(launch: LaunchedJob) -> Iterator[str]:
-    """What trains other than all weights."""
+    """Settings by which other than all weights train."""
     kind = trainer_argument(launch, _FACTORY) or trainer_argument(launch, "train_type")
     kind = kind or launch.setting("yaml", "adapter")
     if kind is not None and text_of(kind) not in ("full", None, "", "null"):

@@ -100,7 +100,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
 
 
 def _assumed(job: Job, model: str, unsaid: str) -> str:
-    """What a fine-tuning's memory is predicted for."""
+    """The training whose memory is predicted."""
     gpus = job.cluster.gpus_per_node * job.cluster.nodes[0]
     length = f"the shortest samples, since {unsaid}"
     if not unsaid:
