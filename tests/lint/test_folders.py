@@ -103,10 +103,36 @@ def test_redirections(text: str, expected: list[object], capsys: Captured) -> No
 def test_a_deeper_folder_is_made_too_late_as_well(capsys: Captured) -> None:
     text = "#!/bin/bash\n#SBATCH --output=logs/%j.out\nmkdir {} logs/steps\nsrun python train.py\n"
     assert levels(capsys, "PAR647", text.format("-p")) == ["error"]
-    assert not levels(capsys, "PAR647", text.format("-m 700"))
+    assert levels(capsys, "PAR647", text.format("-m 700")) == ["warning"]
     assert not levels(
         capsys, "PAR647", text.format("-p"), go_sh="mkdir -p logs\nsbatch job.sbatch\n"
     )
+
+
+@pytest.mark.parametrize(
+    "directive, others, expected",
+    [
+        ("--output=logs/%j.out", {}, ["warning"]),
+        ("--error=logs/%j.err", {}, ["warning"]),
+        ("-o logs/%j.out\n#SBATCH -e logs/%j.err", {}, ["warning"]),
+        ("--output=logs/%j.out", {".gitignore": "logs/\n"}, ["info"]),
+        ("--output=logs/%j.out", {"README.md": "First `mkdir logs`.\n"}, []),
+        ("--output=logs/%j.out", {"go.sh": "mkdir logs\nsbatch job.sbatch\n"}, []),
+        ("--output=there/%j.out", {}, []),
+        ("--output=logs/%j.out\n#SBATCH --chdir=/work", {}, []),
+        ("--output=/scratch/logs/%j.out", {}, []),
+        ("--output=%x/%j.out", {}, []),
+        ("--output=%x-%j.out", {}, []),
+    ],
+)
+def test_output_into_a_folder_that_nothing_makes(
+    directive: str, others: dict[str, str], expected: list[object], capsys: Captured
+) -> None:
+    Path("there").mkdir()
+    for name, text in others.items():
+        Path(name).write_text(text)
+    text = f"#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH {directive}\nsrun python train.py\n"
+    assert levels(capsys, "PAR647", text) == expected
 
 
 def test_the_trace_has_the_files_that_redirections_open() -> None:

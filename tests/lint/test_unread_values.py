@@ -95,6 +95,31 @@ def pods(workers: int, nodes: str) -> dict[str, str]:
     return {"job.yaml": PODS + groups}
 
 
+def python_in_pods(workers: int, gpus: int, arguments: str) -> dict[str, str]:
+    """The manifest of a job whose pods start a program by python."""
+    (text,) = pods(workers, "").values()
+    text = text.replace("torchrun, --nproc-per-node=8, train.py", f"python, train.py{arguments}")
+    return {"job.yaml": text.replace("gpu: 8", f"gpu: {gpus}")}
+
+
+OF_TRAINER = ", --output_dir, o, --learning_rate, 1e-5, --per_device_train_batch_size, '1'"
+INDEXED = """apiVersion: batch/v1
+kind: Job
+metadata: {name: x}
+spec:
+  parallelism: %d
+  completionMode: Indexed
+  template:
+    spec:
+      containers:
+      - name: train
+        image: x
+        resources: {limits: {nvidia.com/gpu: 8}}
+        command: [python3, pretrain_gpt.py, --num-layers, '32', --micro-batch-size, '1'%s]
+"""
+FOUR_NODES = TRAINER.replace("--nnodes 1", "--nnodes 4 --rdzv_backend c10d") + "\n"
+
+
 CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
     "a comma too many for json.load": (
         "PAR807", ["error"], {"a.sh": TRAINER + "--deepspeed d.json\n", "d.json": JSON % "" + "\n// a\n"},
@@ -310,6 +335,45 @@ CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
     "no exchange": ("PAR305", [], {"a.sh": EXCHANGE.format(1, "")}),
     "pods that train alone": ("PAR471", ["error"], pods(3, "--nnodes=1, ")),
     "pods that the operator counts": ("PAR471", [], pods(3, "")),
+    "a process in each pod": ("PAR471", ["error"], python_in_pods(3, 8, OF_TRAINER)),
+    "a process for each GPU": ("PAR471", [], python_in_pods(3, 1, OF_TRAINER)),
+    "a process in one pod": ("PAR471", [], python_in_pods(0, 8, OF_TRAINER)),
+    "a program that nobody knows": ("PAR471", ["warning"], python_in_pods(3, 8, "")),
+    "a program that starts its ranks": (
+        "PAR471", [],
+        {**python_in_pods(3, 8, ""), "train.py": "import torch\ntorch.multiprocessing.spawn(f)\n"},
+    ),
+    "pods that nobody tells of each other": ("PAR471", ["error"], {"job.yaml": INDEXED % (4, "")}),
+    "pods that share out their work": (
+        "PAR471", [], {"job.yaml": INDEXED % (4, ", --part, $JOB_COMPLETION_INDEX")},
+    ),
+    "one pod of a Job": ("PAR471", [], {"job.yaml": INDEXED % (1, "")}),
+    "a switch that sockets leave unread": (
+        "PAR703", ["warning"], {"a.sh": "export NCCL_IB_DISABLE=1 NCCL_IB_HCA=mlx5\n" + FOUR_NODES},
+    ),
+    "InfiniBand's own": (
+        "PAR703", [], {"a.sh": "export NCCL_IB_DISABLE=0 NCCL_IB_HCA=mlx5\n" + FOUR_NODES},
+    ),
+    "sockets of one node": (
+        "PAR703", [], {"a.sh": f"export NCCL_IB_DISABLE=1 NCCL_IB_HCA=mlx5\n{TRAINER}\n"},
+    ),
+    "sockets that a caller may turn off": (
+        "PAR703", ["info"],
+        {"a.sh": "export NCCL_IB_HCA=mlx5 NCCL_IB_DISABLE=${NCCL_IB_DISABLE:-1}\n" + FOUR_NODES},
+    ),
+    "two fabrics": (
+        "PAR703", ["warning"], {"a.sh": "export FI_PROVIDER=efa NCCL_IB_HCA=mlx5\n" + FOUR_NODES},
+    ),
+    "EFA without its plug-in": (
+        "PAR703", ["warning"], {"a.sh": "export FI_PROVIDER=efa NCCL_IB_DISABLE=1\n" + FOUR_NODES},
+    ),
+    "EFA with it": (
+        "PAR703", [],
+        {
+            "a.sh": "export FI_PROVIDER=efa NCCL_IB_DISABLE=1 LD_LIBRARY_PATH=/opt/amazon/efa/lib\n"
+            + FOUR_NODES,
+        },
+    ),
     "one pod": ("PAR471", [], pods(0, "--nnodes=1, ")),
 }  # fmt: skip
 
@@ -322,3 +386,18 @@ def test_unread_values(name: str, capsys: Captured) -> None:
         for path, text in files.items()
     }
     assert levels(capsys, code, files) == expected
+
+
+@pytest.mark.parametrize(
+    ("cluster", "nodes", "expected"),
+    [("std.h100_pod", 4, "error"), ("std.cloud_h100", 4, "info"), ("std.h100_pod", 1, None)],
+)
+def test_infiniband_that_is_switched_off(
+    cluster: str, nodes: int, expected: str | None, capsys: Captured
+) -> None:
+    """EFA is no InfiniBand: its plug-in is used whatever NCCL_IB_DISABLE says."""
+    Path("a.sh").write_text("export NCCL_IB_DISABLE=1\n" + FOUR_NODES.replace("4", str(nodes)))
+    said = findings(capsys, ".", "--cluster", cluster)
+    assert [each["severity"] for each in said if each["code"] == "PAR808"] == (
+        [expected] if expected else []
+    )

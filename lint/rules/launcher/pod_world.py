@@ -1,9 +1,11 @@
-"""The launcher of a Kubernetes job counts other nodes than there are pods, or more processes than a pod has
-GPUs.
+"""The launcher of a Kubernetes job counts other nodes than there are pods, or other processes than a pod has
+GPUs; or there is no launcher.
 
 Why:
 torchrun waits for nodes that never come, or leaves pods without a part; a process without a GPU stops with
-"invalid device ordinal".
+"invalid device ordinal". `python` starts one process in each pod: of the pod's GPUs one is used, and where no
+operator sets RANK and WORLD_SIZE each pod trains the whole model alone. Nothing is said of a program that
+starts its ranks itself, or of pods that share out work by their number.
 
 Bad:
 apiVersion: batch/v1
@@ -32,11 +34,18 @@ spec:
         command: [torchrun, --nnodes=2, --nproc-per-node=8, train.py]
 """
 
+import re
 from collections.abc import Iterator
 
 from ....compiler.target import Effect
+from ....dsl.diagnostics import Severity
+from ....reading import programs
+from ....reading.bash.commands.launching import PYTHONS
+from ....reading.bash.trace import TracedCommand, program
 from ....reading.facts import number_of
+from ...facts.commands import place_of
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import reads_training_arguments
 from ...finding import Complaint, Related
 
 CODE = "PAR471"
@@ -48,6 +57,12 @@ SOURCE = (
 )
 SINCE = "2026-12"
 FILE = "job.yaml"
+
+#: What starts ranks by itself, or tells pods apart by their number.
+_SPREADS = re.compile(
+    r"mp\.spawn|multiprocessing|subprocess|torchrun|torch\.distributed\.run|[Ll]ightning|elastic_launch"
+    r"|JOB_COMPLETION_INDEX|job-completion-index|\bray\b|notebook_launcher"
+)
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -63,6 +78,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         effect = Effect.STOPS
         at = launch.facts["nodes"]
         yield Complaint(message, at, related, f"--nnodes {pods}, or none", effect=effect)
+    if pods and pods > 1 and (command := _plain(launch)) is not None:
+        yield from _one_process(launch, pods, command)
     each, gpus = launch.number("gpus_per_node"), launch.number("gpus_per_pod")
     if each and gpus is not None and each > gpus:
         related = (Related(f"{gpus} GPUs of a pod", launch.facts["gpus_per_pod"]),)
@@ -76,3 +93,45 @@ def _one_job(launch: LaunchedJob) -> bool:
     return number_of(told) == launch.number("pods") and (
         number_of(launch.setting("launcher", "--nnodes")) == 1
     )
+
+
+def _one_process(launch: LaunchedJob, pods: int, command: TracedCommand) -> Iterator[Complaint]:
+    """Pods in each of which `python` starts one process."""
+    gpus, told = launch.number("gpus_per_pod"), launch.setting("environment", "WORLD_SIZE")
+    related = (Related(f"{pods} pods", launch.facts["pods"]),)
+    severity: Severity | None = None if _one_rank(launch) else "warning"
+    effect = Effect.STOPS if severity is None else None
+    at = place_of(command.words[0], command)
+    # Of a program that is not known no environment is.
+    if told is None and launch.kind.launcher == "none":
+        message = (
+            f"python starts the training in each of {pods} pods, which do not know of each other"
+        )
+    elif gpus is not None and gpus > 1:
+        message = f"python starts one process in each of {pods} pods of {gpus} GPUs"
+    else:
+        return
+    help_text = f"torchrun --nnodes {pods} --nproc-per-node {gpus or 'GPUS'} ..."
+    yield Complaint(message, at, related, help_text, severity, effect=effect)
+
+
+def _plain(launch: LaunchedJob) -> TracedCommand | None:
+    """The command by which `python` starts the one program of a pod, where nothing tells that it starts
+    others."""
+    if launch.kind.launcher not in ("", "none") or launch.kind.program == "verl":
+        return None
+    started = [each for each in launch.config.trace if each.programs[-1] in PYTHONS]
+    if len(started) != 1 or len(started[0].programs) > 1:
+        return None
+    named = [word for word in started[0].words[1:2] if word.tail.endswith(".py")]
+    if not named or not programs.trains(program(named[0])):
+        return None
+    text = launch.beside(named[0].lead) or ""
+    spreads = any(_SPREADS.search(each) for each in (text, *launch.config.texts.values()))
+    return None if spreads else started[0]
+
+
+def _one_rank(launch: LaunchedJob) -> bool:
+    """Whether the program is known to be one rank a process."""
+    own = launch.framework in ("megatron", "torchtitan", "deepspeed")
+    return own or reads_training_arguments(launch)

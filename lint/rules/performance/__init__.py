@@ -1,9 +1,10 @@
 """Layouts that start, and do not fit into memory or are slow."""
 
-from . import head_dim, memory, slow_layout
+from . import head_dim, memory, other_fabric, slow_layout
 
 MODULES = (
     memory,
     head_dim,
     slow_layout,
+    other_fabric,
 )

@@ -1,11 +1,13 @@
-"""The job's output goes to a folder that only the script itself creates.
+"""The job's output, or its errors, goes to a folder that only the script itself creates, or that nothing
+creates.
 
 Why:
-SLURM opens the output before the script runs. If the folder is not there the job fails and leaves no log at
-all. It is a hint where the script's usage says to make the folder first, and of a folder that does not hang
-on the checkout (`/fsx/logs`): that one is missing once. Nothing is said where a page (`*.md`) beside the
-script or above it says to make the folder or starts the script by bash, or a script there makes it and then
-submits this one.
+SLURM opens the files before the script runs. If the folder is not there the job fails and leaves no log at
+all. A relative folder that nothing in the repository creates is a warning, and a hint where `.gitignore`
+names it: its author has it, and a new clone has not. It is a hint where the script's usage says to make the
+folder first, and of a folder that does not hang on the checkout (`/fsx/logs`): that one is missing once.
+Nothing is said where a page (`*.md`) beside the script or above it says to make the folder or starts the
+script by bash, or a script there makes it and then submits this one.
 
 Bad:
 #!/bin/bash
@@ -42,21 +44,41 @@ FILE = "job.sbatch"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        for given, folder in batch.output_folders("output"):
-            plain = re.escape(folder.removeprefix("./"))
-            ran = ran_by(launch, batch)
+        ran = ran_by(launch, batch)
+        folders = {folder: given for given, folder in batch.output_folders("error", "output")}
+        for folder, given in folders.items():
             made = [at for at, each in enumerate(ran) if makes_folder(each, folder)]
-            if "%" in folder or not made or _submits_itself(ran[made[-1] :], batch):
+            if "%" in folder or (made and _submits_itself(ran[made[-1] :], batch)):
                 continue
-            if launch.has_folder(folder, batch.path):
+            if not (made or _of_checkout(folder, batch)) or launch.has_folder(folder, batch.path):
                 continue
-            first = ran[made[0]]
-            related = (Related("created here", place_of(first.words[0], first)),)
-            message = f"SLURM opens {given.value} before the script creates {folder}"
-            told = os.path.isabs(folder) or _told(batch, plain)
+            told = os.path.isabs(folder) or _told(batch, re.escape(folder.removeprefix("./")))
             severity: Severity | None = "info" if told else None
             help_text = "create the folder before sbatch"
-            yield Complaint(message, given.place, related, help_text, severity)
+            if made:
+                first = ran[made[0]]
+                related = (Related("created here", place_of(first.words[0], first)),)
+                message = f"SLURM opens {given.value} before the script creates {folder}"
+                yield Complaint(message, given.place, related, help_text, severity)
+            else:
+                message = f"nothing makes the folder {folder}, in which SLURM opens the job's files"
+                level: Severity = "info" if told or _is_ignored(launch, folder) else "warning"
+                yield Complaint(message, given.place, (), help_text, level)
+
+
+def _of_checkout(folder: str, batch: Batch) -> bool:
+    """Whether a folder hangs on the one in which the job is submitted, is known as it stands, and the script
+    does not submit jobs, itself among them."""
+    relative = not folder.startswith(("/", "~", "..", "$")) and folder != "."
+    submits = any("sbatch" in line and not line.startswith("#") for line in batch.lines)
+    return relative and not submits and batch.get("chdir") is None
+
+
+def _is_ignored(launch: LaunchedJob, folder: str) -> bool:
+    """Whether git is told to pass over the folder, or one above it: there is one where somebody works."""
+    first = folder.removeprefix("./").partition("/")[0]
+    patterns = (launch.beside(".gitignore") or "").split()
+    return any(first in pattern for pattern in patterns)
 
 
 def _submits_itself(behind: Sequence[TracedCommand], batch: Batch) -> bool:
