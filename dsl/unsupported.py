@@ -101,8 +101,15 @@ ACCELERATORS = Unsupported(
 )
 SUBJECTS = (ADAPTERS, STATE_SPACE, VISION, SECOND_MODEL, TWO_STACKS)
 ALL = (*SUBJECTS, KINDS_OF_GPUS, ACCELERATORS, CONDITIONS)
-#: Sizes of latent attention.
-_RANKS = ("q_lora_rank", "kv_lora_rank")
+#: Sizes of latent attention, and the settings of adapters that parc has.
+_OWN = (
+    "q_lora_rank",
+    "kv_lora_rank",
+    "adapter_rank",
+    "adapter_alpha",
+    "adapter_targets",
+    "adapter_dropout",
+)
 #: Settings whose value says what is asked for.
 _METHODS = (
     "method",
@@ -117,7 +124,7 @@ _METHODS = (
 
 def of_setting(name: str, value: str = "") -> Unsupported | None:
     """The unsupported feature that a setting or block asks for, by its value for such as `method = dpo`."""
-    asked = value if name.lower() in _METHODS else "" if name in _RANKS else name
+    asked = value if name.lower() in _METHODS else "" if name in _OWN else name
     return next((each for each in SUBJECTS if _said(each.settings, asked)), None)
 
 

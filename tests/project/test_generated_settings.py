@@ -16,11 +16,13 @@ from tests.acceptance.support.sample import WHOLE_JOBS
 LEAST = 20
 PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 #: Comes with the GPU or the nodes of std that a job names, or from a database that a lone SLURM has not, or
-#: is told by the runs of a site, which change no file, or is of a stage (tests/acceptance/test_runs_*.py).
+#: is told by the runs of a site, which change no file, or is of a stage (tests/acceptance/test_runs_*.py), or
+#: of adapters beside a checkpoint (tests/acceptance/test_adapters_deepspeed.py).
 ELSEWHERE = {
     "gpu.vendor", "gpu.arch", "cluster.nvlink_mesh", "launch.qos", "launch.reservation",
     "gpu.measured", "gpu.step_spread", "gpu.before", "cluster.measured", "cluster.before", "cluster.env",
-    "train.carry",
+    "train.carry", "train.tune", "train.adapter_rank", "train.adapter_alpha", "train.adapter_targets",
+    "train.adapter_dropout",
 }  # fmt: skip
 _ROUTER = {
     "router_score", "router_norm", "router_scale", "router_groups", "router_limited_groups",

@@ -201,7 +201,7 @@ def _train_values(plan: Plan) -> dict[str, Any]:
 
 
 def _adapters(job: Job) -> dict[str, Any] | None:
-    """What train.py says of adapters; the modules by transformers' names."""
+    """Sizes of adapters in train.py, and the modules that have one by transformers' names."""
     adapters = job.train.adapters
     if adapters is None:
         return None
