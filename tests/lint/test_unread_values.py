@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,12 @@ SCHEDULE = '"scheduler": {"type": "%s", "params": {}},'
 ADAMW = '"optimizer": {"type": "AdamW", "params": {"lr": "auto"}},'
 TORCHRUN = "torchrun --nnodes 1 --nproc_per_node 8"
 BY_ACCELERATE = "accelerate launch --use_deepspeed --deepspeed_config_file d.json"
+MIXTRAL = {
+    "model_type": "mixtral", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512, "num_local_experts": 8,
+    "num_experts_per_tok": 2, "rms_norm_eps": 1e-5, "rope_theta": 1e6, "max_position_embeddings": 4096,
+    "hidden_act": "silu", "tie_word_embeddings": False, "sliding_window": None,
+}  # fmt: skip
 AXOLOTL = """base_model: a/b
 micro_batch_size: 1
 learning_rate: 1e-5
@@ -272,6 +279,20 @@ CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
         {
             "a.sh": TRAINER + "--model_name_or_path a/Qwen3-30B-A3B --deepspeed d.json\n",
             "d.json": JSON % "",
+        },
+    ),
+    "experts of a config.json beside the script": (
+        "PAR486", ["warning"],
+        {
+            "a.sh": TRAINER + "--model_name_or_path . --deepspeed d.json\n", "d.json": JSON % "",
+            "config.json": json.dumps(MIXTRAL),
+        },
+    ),
+    "a name with no experts behind it": (
+        "PAR486", [],
+        {
+            "a.sh": TRAINER + "--model_name_or_path . --deepspeed d.json\n", "d.json": JSON % "",
+            "config.json": json.dumps({**MIXTRAL, "model_type": "mistral"}),
         },
     ),
     "leaves by themselves": (

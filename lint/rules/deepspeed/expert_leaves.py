@@ -22,9 +22,10 @@ import re
 from collections.abc import Iterator
 
 from ....backends.deepspeed.option_rows import LEAVES, ROWS
+from ....backends.huggingface.option_rows import BASE
 from ....reading.facts import number_of, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.trainer import deepspeed_of_trainer, is_on, trainer_argument
+from ...facts.trainer import is_on, read_by_trainer, trainer_argument
 from ...finding import Complaint, Related
 
 CODE = "PAR486"
@@ -38,7 +39,8 @@ SINCE = "2026-12"
 TRAINING = True
 FILE = "launch.sh"
 
-#: Names of published models with experts, and those whose block DeepSpeed knows.
+#: Names of published models with experts, for those whose shape is not at hand, and of those whose block
+#: DeepSpeed knows.
 _EXPERTS = re.compile(
     r"-A\d{1,3}(?:\.\d)?B\b|Mixtral|OLMoE|gpt-oss|DeepSeek-(?:V[23]|R1(?!-Distill)|MoE)|-MoE\b",
     re.IGNORECASE,
@@ -50,17 +52,25 @@ _SETS = "set_z3_leaf_modules"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     stage = launch.key(ROWS.fact("zero").name)
-    name = trainer_argument(launch, "model_name_or_path")
+    name = trainer_argument(launch, "model_name_or_path") or launch.setting("yaml", BASE)
     model = (text_of(name) or "").rstrip("/").rpartition("/")[2]
-    if number_of(stage) != 3 or stage is None or name is None or not _EXPERTS.search(model):
+    if number_of(stage) != 3 or stage is None or name is None or not read_by_trainer(launch):
         return
-    if deepspeed_of_trainer(launch) is None or _adapters(launch) or _leaves(launch, model):
+    if _adapters(launch) or _leaves(launch, model) or not _has_experts(launch, model):
         return
     related = (Related("stage 3", stage),)
     message = f"{model} has experts, and under ZeRO 3 no block of them is a leaf"
     since = f" (from DeepSpeed {_FIRST_KNOWN} on it is one by itself)"
     cure = f"{LEAVES}.classes names the class of the block"
     yield Complaint(message, name, related, cure + (since if _KNOWN.search(model) else ""))
+
+
+def _has_experts(launch: LaunchedJob, model: str) -> bool:
+    """By its config.json or the standard library; by its name alone where neither has it."""
+    from ...facts.named_model import named_model  # loads what reads a model's config.json
+
+    known = named_model(launch)
+    return bool(known.settings.get("experts")) if known else bool(_EXPERTS.search(model))
 
 
 def _leaves(launch: LaunchedJob, model: str) -> bool:
