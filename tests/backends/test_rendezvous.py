@@ -141,7 +141,9 @@ def test_the_second_node_knows_itself_and_the_first(target: str, name: str, tmp_
     environment, endpoint = SECOND[name]
     done = started(target, TWO_NODES, tmp_path, environment)
     host, _, port = endpoint.partition(":")
-    assert (done.returncode, done.stdout.splitlines()) == (
+    announced, *words = done.stdout.splitlines()
+    assert announced.startswith("parc run ")
+    assert (done.returncode, words) == (
         0,
         [
             "--nnodes=2",
@@ -187,5 +189,5 @@ def test_one_node_needs_nothing_said(
 ) -> None:
     done = started(target, ONE_NODE, tmp_path, environment)
     assert done.returncode == 0, done.stderr
-    told = done.stdout.splitlines()
+    _, *told = done.stdout.splitlines()
     assert told[2:] == ["--node-rank=0", "--master-addr=127.0.0.1", "--master-port=29500"]

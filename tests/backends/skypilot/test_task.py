@@ -12,6 +12,7 @@ import yaml
 
 from parc.backends import BACKENDS
 from parc.backends.launch_files import read_jobs
+from parc.backends.log import announcement
 from parc.backends.skypilot import LAUNCHER
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.diagnostics import JobError
@@ -200,6 +201,7 @@ def test_nodes_know_their_place(target: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
+        announcement(plan.run),
         "--nnodes=2",
         "--nproc-per-node=8",
         "--node-rank=1",
