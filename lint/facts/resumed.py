@@ -17,7 +17,7 @@ from .release import dated
 def saved_by(
     launch: LaunchedJob, framework: str, name: str, layout: Mapping[str, int] | None = None
 ) -> Saved:
-    """What a job saves, as a side of that name; the layout is that of its facts unless it is given."""
+    """A job as a side of that name, by what it saves; the layout is that of its facts unless it is given."""
     known = launch.release(framework).release if dated(framework) else None
     release = known or written_release(launch.config, framework) or ""
     resume = BACKENDS[framework].resume
