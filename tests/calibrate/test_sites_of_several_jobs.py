@@ -94,7 +94,7 @@ def test_logs_of_several_jobs_tell_more_of_a_machine_than_one(
         off.append([_off(cluster, machine) for cluster in clusters])
         errors.append([[error(cluster, runs) for runs in (logs, others)] for cluster in clusters])
     by_library, by_one, by_several = np.mean(off, axis=0)
-    assert by_several[PRODUCTS] < 0.7 * by_library[PRODUCTS]
+    assert by_several[PRODUCTS] < 0.9 * by_library[PRODUCTS]
     assert by_several.mean() < by_one.mean() and by_several.mean() < by_library.mean()
     known, one, several = np.moveaxis(np.array(errors), 1, 0)
     assert (several <= known + 0.01).all(), several - known

@@ -188,8 +188,8 @@ def launched(
 
 def test_launch_script_passes_paths_and_arguments(tmp_path: Path) -> None:
     done = launched(PLANS["fsdp"], tmp_path, "--training.steps=10", DUMP_FOLDER=f"{tmp_path}/a b")
-    words = done.stdout.splitlines()
-    assert words[0] == str(tmp_path)
+    announced, *words = done.stdout.splitlines()
+    assert announced.startswith("parc run ") and words[0] == str(tmp_path)
     assert words[1:4] == ["--nnodes=1", "--nproc-per-node=8", "--node-rank=0"]
     assert words[-2:] == [f"--job.dump_folder={tmp_path}/a b", "--training.steps=10"]
     assert f"--job.config_file={tmp_path}/train.toml" in words
