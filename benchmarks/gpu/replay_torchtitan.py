@@ -1,4 +1,4 @@
-"""What PyTorch reserves for torchtitan's training on one GPU, without a GPU: a step's allocations, replayed.
+"""Reserved memory of torchtitan's training on one GPU, without a GPU: a step's allocations, replayed.
 
 In the environment of measure_torchtitan_memory.py:
 
