@@ -18,8 +18,8 @@ from .columns import distinct
 from .space import Space
 from .sweep import Swept, fits, sweep
 
-#: Layouts of a large space that are priced: about as many as a picture shows.
-THINNED = 2**11
+#: Layouts of a large space that are priced.
+THINNED = 2**12
 
 
 def sample(case: Case, known: Swept | None = None) -> tuple[Swept, bool]:

@@ -53,7 +53,7 @@ def complaints(tmp_path: Path, extra: str) -> list[Diagnostic]:
             "needs --num-experts",
         ),
         ('"main-params-dtype" = "fp16"', "PAR303", "needs --use-precision-aware-optimizer"),
-        ("overlap_param_gather_with_optimizer_step = true", "PAR303", "needs --num-virtual-stages"),
+        ("overlap_p2p_communication_warmup_flush = true", "PAR303", "needs --num-virtual-stages"),
         ("moe_router_padding_for_quantization = true", "PAR303", "needs --fp8-format"),
         ("deterministic_mode = true", "PAR312", "exclude each other"),
         ("log_memory_interval = 7", "PAR331", "not a multiple of --log-interval"),

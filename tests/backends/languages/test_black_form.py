@@ -74,12 +74,15 @@ FIXED: dict[str, Any] = {
     "kv_heads": 8,
 }
 
+ADAPTERS = {"rank": 16, "alpha": "32", "dropout": "0.05", "modules": '["q_proj", "k_proj"]'}
+
 
 def drawn(seed: int) -> dict[str, Any]:
     """Values of train.py as jobs may have them: what none can have together is not drawn."""
     chance = random.Random(seed)
     values = FIXED | {name: chance.choice(among) for name, among in CHOICES.items()}
     values |= {name: chance.random() < 0.5 for name in FLAGS}
+    values["adapters"] = ADAPTERS if values["hf"] and chance.random() < 0.5 else None
     if values["hf"]:
         values |= {"pp": 1, "sp": 1, "rope": True, "masked": False, "dropout": 0.0, "causal": True}
         values |= {"windowed": False, "sinks": False}

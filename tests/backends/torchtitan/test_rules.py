@@ -256,6 +256,7 @@ REFUSED = {
     "PAR322": job_of(changed(LLAMA3_8B, gated=False)),
     "PAR323": job_of(changed(LLAMA3_8B, causal=False)),
     "PAR327": job_of(precision="mxfp8"),
+    "PAR332": job_of(weights="/models/llama", tune="lora"),
     "PAR351": job_of(changed(LLAMA3_8B, norm="layernorm")),
     "PAR352": job_of(changed(LLAMA3_8B, position="learned")),
     "PAR353": job_of(changed(LLAMA3_8B, qkv_bias=True)),
