@@ -46,7 +46,8 @@ def test_each_rank_has_its_files_and_the_log_shows_one_and_all_errors(tmp_path: 
     (tmp_path / "deepspeed" / "train.py").write_text(RANK)
     good = start(tmp_path, SLURM_JOB_ID="71")
     assert good.returncode == 0, good.stderr
-    assert good.stdout.splitlines() == ["[default0]:step 0 of rank 0"]
+    announced, *said = good.stdout.splitlines()
+    assert announced.startswith("parc run ") and said == ["[default0]:step 0 of rank 0"]
     assert "warning of rank 0" in good.stderr and "warning of rank 1" not in good.stderr
     first = written(tmp_path, "71")
     assert first["1/stdout"] == "step 1 of rank 1\n"
