@@ -86,8 +86,11 @@ def run_of(job: Job, target: str) -> Run:
 
 def step_digest(job: Job) -> str:
     """A digest of what decides how long a step takes beside layout and machine: model, batch and length,
-    precision, optimizer and attention. Settings that a later release adds do not change it."""
+    precision, optimizer, attention and adapters. Settings that a later release adds do not change it.
+    """
     train = job.train.model_dump(mode="json", include=_TIMED, exclude_defaults=True)
+    if job.train.adapters is not None:
+        train |= {"tune": job.train.tune, "adapters": job.train.adapters.model_dump(mode="json")}
     model = job.model.model_dump(mode="json", exclude=_UNTIMED, exclude_defaults=True)
     text = json.dumps([model, train], sort_keys=True)
     return sha256(text.encode()).hexdigest()[:STEP_DIGITS]

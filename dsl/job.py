@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
-from . import batch_ramp
+from . import batch_ramp, tuning
 from .diagnostics import Span
 from .expression import Expression
 from .hardware import Cluster
@@ -16,7 +16,6 @@ from .launchers import Launch as Launch
 from .model import Model
 from .open_settings import Word
 from .settings import Count, Doc, Frozen, Open, Seconds, Unit, Zero
-from .tuning import LEARNING_RATES, Adapters, Tune
 
 #: `min_learning_rate` unless given, beside rates above it.
 MIN_LEARNING_RATE = 3e-5
@@ -105,23 +104,13 @@ class Train(Frozen):
         ),
     ] = None
     tune: Annotated[
-        Tune | None,
+        tuning.Tune | None,
         Doc("what of `weights` is trained: full all, lora adapters alone; all unless given"),
     ] = None
-    adapter_rank: Annotated[Count, Doc("lora: width between an adapter's two matrices")] = 16
-    adapter_alpha: Annotated[
-        float,
-        Unit("1"),
-        Field(gt=0, le=1e6),
-        Doc("lora: what an adapter adds is multiplied by alpha / rank"),
-    ] = 32.0
-    adapter_targets: Annotated[
-        Literal["attention", "linear"],
-        Doc("lora: the projections of attention, or those of the feed-forward too"),
-    ] = "linear"
-    adapter_dropout: Annotated[
-        float, Unit("1"), Field(ge=0, lt=1), Doc("lora: share of an adapter's inputs set to zero")
-    ] = 0.0
+    adapter_rank: tuning.Rank = tuning.USUAL.rank
+    adapter_alpha: tuning.Alpha = tuning.USUAL.alpha
+    adapter_targets: tuning.Targets = tuning.USUAL.targets
+    adapter_dropout: tuning.Dropout = tuning.USUAL.dropout
     carry: Annotated[
         Literal["weights", "all"],
         Doc(
@@ -175,19 +164,19 @@ class Train(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _rate_falls(cls, values: dict[str, Any]) -> dict[str, Any]:
-        if "learning_rate" not in values and values.get("tune") in LEARNING_RATES:
-            values = values | {"learning_rate": LEARNING_RATES[values["tune"]]}
+        if "learning_rate" not in values and values.get("tune") in tuning.LEARNING_RATES:
+            values = values | {"learning_rate": tuning.LEARNING_RATES[values["tune"]]}
         rate = values.get("learning_rate")
         if "min_learning_rate" in values or not isinstance(rate, float | int):
             return values
         return values | ({"min_learning_rate": rate / 10} if rate <= MIN_LEARNING_RATE else {})
 
     @property
-    def adapters(self) -> Adapters | None:
+    def adapters(self) -> tuning.Adapters | None:
         """The adapters that are trained instead of the weights; None where the weights are."""
         if self.tune not in ("lora", "qlora"):
             return None
-        return Adapters(
+        return tuning.Adapters(
             rank=self.adapter_rank,
             alpha=self.adapter_alpha,
             targets=self.adapter_targets,

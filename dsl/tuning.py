@@ -13,18 +13,31 @@ Tune = Literal["full", "lora", "qlora"]
 LEARNING_RATES: dict[str, float] = {"full": 1e-5, "lora": 2e-4, "qlora": 2e-4}
 
 
+Rank = Annotated[Count, Doc("lora: width between an adapter's two matrices")]
+Alpha = Annotated[
+    float,
+    Unit("1"),
+    Field(gt=0, le=1e6),
+    Doc("lora: what an adapter adds is multiplied by alpha / rank"),
+]
+Targets = Annotated[
+    Literal["attention", "linear"],
+    Doc("lora: the projections of attention, or those of the feed-forward too"),
+]
+Dropout = Annotated[
+    float, Unit("1"), Field(ge=0, lt=1), Doc("lora: share of an adapter's inputs set to zero")
+]
+
+
 class Adapters(Frozen):
     """The adapters of `tune = lora` and `qlora`: two matrices beside each target, of which the product is
-    added to it (Hu et al. 2021, arXiv 2106.09685, 4.1)."""
+    added to it (Hu et al. 2021, arXiv 2106.09685, 4.1). Routed experts have none."""
 
-    rank: Annotated[Count, Doc("width between an adapter's two matrices")] = 16
-    alpha: Annotated[
-        float, Unit("1"), Field(gt=0, le=1e6), Doc("what it adds is multiplied by alpha / rank")
-    ] = 32.0
-    targets: Annotated[
-        Literal["attention", "linear"],
-        Doc("the projections of attention, or all linear layers of the blocks but routed experts"),
-    ] = "linear"
-    dropout: Annotated[
-        float, Unit("1"), Field(ge=0, lt=1), Doc("share of an adapter's inputs set to zero")
-    ] = 0.0
+    rank: Rank = 16
+    alpha: Alpha = 32.0
+    targets: Targets = "linear"
+    dropout: Dropout = 0.0
+
+
+#: Those of a job that says no more of them.
+USUAL = Adapters()

@@ -61,7 +61,7 @@ def recorder(allocator: Allocator) -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
 
-    class Recorder(TorchDispatchMode):  # type: ignore[misc]
+    class Recorder(TorchDispatchMode):  # type: ignore[misc]  # torch is not installed here
         def __init__(self) -> None:
             super().__init__()
             self.known: set[int] = set()

@@ -17,6 +17,9 @@ States = Literal["half", "fp32", "main_copy", "wide_gradients"]
 #: How weights, gradients and optimizer state are divided: not at all, DeepSpeed's ZeRO, or FSDP.
 Sharding = Literal["none", "zero1", "zero2", "zero3", "fsdp"]
 
+#: What stays in host memory.
+Offload = Literal["none", "optimizer", "params", "all"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
@@ -28,8 +31,7 @@ class Layout:
     pp: int = 1
     cp: int = 1
     ep: int = 1
-    #: What stays in host memory.
-    offload: Literal["none", "optimizer", "params", "all"] = "none"
+    offload: Offload = "none"
     #: The layers lie on the GPUs one after another, in one process (`device_map`).
     layers_over: int = 1
     #: Copies of the whole that only add their gradients (DDP).

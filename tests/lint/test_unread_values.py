@@ -124,7 +124,6 @@ spec:
         resources: {limits: {nvidia.com/gpu: 8}}
         command: [python3, pretrain_gpt.py, --num-layers, '32', --micro-batch-size, '1'%s]
 """
-FOUR_NODES = TRAINER.replace("--nnodes 1", "--nnodes 4 --rdzv_backend c10d") + "\n"
 
 
 CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
@@ -369,32 +368,6 @@ CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
         "PAR471", [], {"job.yaml": INDEXED % (4, ", --part, $JOB_COMPLETION_INDEX")},
     ),
     "one pod of a Job": ("PAR471", [], {"job.yaml": INDEXED % (1, "")}),
-    "a switch that sockets leave unread": (
-        "PAR703", ["warning"], {"a.sh": "export NCCL_IB_DISABLE=1 NCCL_IB_HCA=mlx5\n" + FOUR_NODES},
-    ),
-    "InfiniBand's own": (
-        "PAR703", [], {"a.sh": "export NCCL_IB_DISABLE=0 NCCL_IB_HCA=mlx5\n" + FOUR_NODES},
-    ),
-    "sockets of one node": (
-        "PAR703", [], {"a.sh": f"export NCCL_IB_DISABLE=1 NCCL_IB_HCA=mlx5\n{TRAINER}\n"},
-    ),
-    "sockets that a caller may turn off": (
-        "PAR703", ["info"],
-        {"a.sh": "export NCCL_IB_HCA=mlx5 NCCL_IB_DISABLE=${NCCL_IB_DISABLE:-1}\n" + FOUR_NODES},
-    ),
-    "two fabrics": (
-        "PAR703", ["warning"], {"a.sh": "export FI_PROVIDER=efa NCCL_IB_HCA=mlx5\n" + FOUR_NODES},
-    ),
-    "EFA without its plug-in": (
-        "PAR703", ["warning"], {"a.sh": "export FI_PROVIDER=efa NCCL_IB_DISABLE=1\n" + FOUR_NODES},
-    ),
-    "EFA with it": (
-        "PAR703", [],
-        {
-            "a.sh": "export FI_PROVIDER=efa NCCL_IB_DISABLE=1 LD_LIBRARY_PATH=/opt/amazon/efa/lib\n"
-            + FOUR_NODES,
-        },
-    ),
     "one pod": ("PAR471", [], pods(0, "--nnodes=1, ")),
 }  # fmt: skip
 
@@ -407,18 +380,3 @@ def test_unread_values(name: str, capsys: Captured) -> None:
         for path, text in files.items()
     }
     assert levels(capsys, code, files) == expected
-
-
-@pytest.mark.parametrize(
-    ("cluster", "nodes", "expected"),
-    [("std.h100_pod", 4, "error"), ("std.cloud_h100", 4, "info"), ("std.h100_pod", 1, None)],
-)
-def test_infiniband_that_is_switched_off(
-    cluster: str, nodes: int, expected: str | None, capsys: Captured
-) -> None:
-    """EFA is no InfiniBand: its plug-in is used whatever NCCL_IB_DISABLE says."""
-    Path("a.sh").write_text("export NCCL_IB_DISABLE=1\n" + FOUR_NODES.replace("4", str(nodes)))
-    said = findings(capsys, ".", "--cluster", cluster)
-    assert [each["severity"] for each in said if each["code"] == "PAR808"] == (
-        [expected] if expected else []
-    )

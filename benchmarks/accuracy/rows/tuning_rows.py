@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from benchmarks.accuracy.rows.csv_rows import LARGEST, NUMBER, Unreadable, Unusable
 
@@ -72,9 +73,10 @@ def read_tuning(path: Path) -> list[dict[str, str]]:
 
 def tuning_row(line: dict[str, str]) -> TuningRow:
     """A line as a row. Raises Unusable."""
-    numbers = {name: _number(name, line[name]) for name in NUMBERS}
-    texts = {name: line[name] for name in NAMES if name not in NUMBERS}
-    return TuningRow(**texts, **numbers)  # type: ignore[arg-type]
+    values: dict[str, Any] = {
+        name: _number(name, line[name]) if name in NUMBERS else line[name] for name in NAMES
+    }
+    return TuningRow(**values)
 
 
 def _number(name: str, text: str) -> float | None:

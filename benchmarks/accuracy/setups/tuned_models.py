@@ -7,6 +7,7 @@ import csv
 import functools
 import re
 from pathlib import Path
+from typing import Any
 
 from benchmarks.accuracy.rows.csv_rows import Unusable
 from parc.compiler.model import parameters
@@ -67,10 +68,10 @@ def _shapes() -> dict[str, tuple[Model, float]]:
     found: dict[str, tuple[Model, float]] = {}
     with SHAPES.open(newline="", encoding="utf-8") as file:
         for line in csv.DictReader(file):
-            sizes = {key: int(text) for key, text in line.items() if text and key not in _WORDS}
-            model = Model(
-                **sizes, tied=line["tied"] == "1", gated=line["gated"] == "1"  # type: ignore[arg-type]
-            )
+            sizes: dict[str, Any] = {
+                key: int(text) for key, text in line.items() if text and key not in _WORDS
+            }
+            model = Model(**sizes, tied=line["tied"] == "1", gated=line["gated"] == "1")
             other = float(line["other_b"] or 0) * 1e9
             found |= {_key(name): (model, other) for name in line["names"].split(";")}
     return found

@@ -14,7 +14,7 @@ from benchmarks.accuracy.rows.tuning_rows import TuningRow
 from benchmarks.accuracy.setups.tuned_models import model_of
 from parc.compiler.model import parameters
 from parc.compiler.tuning.ledger import Quantized
-from parc.compiler.tuning.run import Layout, Run, Sharding, States
+from parc.compiler.tuning.run import Layout, Offload, Run, Sharding, States
 from parc.dsl.diagnostics import JobError
 from parc.dsl.hardware import Cluster
 from parc.dsl.standard import std_cluster, std_gpu
@@ -213,7 +213,7 @@ def _layout(row: TuningRow, gpus: int) -> tuple[Layout, bool]:
     if not words and gpus > 1:
         sharding = "zero1" if megatron else "zero3" if _tune(row) == "full" else "none"
     shards = 1 if sharding == "none" else dp * cp
-    offload = row.offload if row.offload in ("none", "optimizer", "params", "all") else "none"
+    offload = OFFLOADS.get(row.offload, "none")
     layout = Layout(
         sharding=sharding,
         sharded=shards,
@@ -221,13 +221,14 @@ def _layout(row: TuningRow, gpus: int) -> tuple[Layout, bool]:
         pp=pp,
         cp=cp,
         ep=degrees.get("ep", 1),
-        offload=offload,  # type: ignore[arg-type]
+        offload=offload,
         layers_over=spread,
         replicas=1 if spread > 1 else dp if sharding == "none" else 1,
     )
     return layout, bool(words) or gpus == 1
 
 
+OFFLOADS: dict[str, Offload] = {"optimizer": "optimizer", "params": "params", "all": "all"}
 SHARDINGS: dict[str, Sharding] = {
     "none": "none", "ddp": "none", "device_map": "none", "zero0": "none", "zero1": "zero1", "zero2": "zero2",
     "zero3": "zero3", "fsdp": "fsdp", "fsdp1": "fsdp", "fsdp2": "fsdp", "hsdp": "fsdp", "ulysses": "none",

@@ -26,6 +26,7 @@ srun python train.py
 import os
 import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 
 from ....dsl.diagnostics import Severity
 from ....reading.bash.trace import TracedCommand
@@ -77,8 +78,9 @@ def _of_checkout(folder: str, batch: Batch) -> bool:
 def _is_ignored(launch: LaunchedJob, folder: str) -> bool:
     """Whether git is told to pass over the folder, or one above it: there is one where somebody works."""
     first = folder.removeprefix("./").partition("/")[0]
-    patterns = (launch.beside(".gitignore") or "").split()
-    return any(first in pattern for pattern in patterns)
+    lines = (launch.beside(".gitignore") or "").splitlines()
+    parts = (part for line in lines if not line.startswith("#") for part in line.strip().split("/"))
+    return any(fnmatchcase(first, part) for part in parts if part.strip("*"))
 
 
 def _submits_itself(behind: Sequence[TracedCommand], batch: Batch) -> bool:

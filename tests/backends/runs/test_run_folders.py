@@ -125,6 +125,9 @@ def test_what_takes_no_time_changes_no_digest_of_steps(tmp_path: Path) -> None:
         assert run(tmp_path, train).step_digest == plain
     others = ("precision = fp16", "compile = true", "optimizer = adam8bit", "dropout = 0.1")
     assert len({plain, *(run(tmp_path, train).step_digest for train in others)}) == 5
+    tunes = ("full", "lora", "qlora", "lora; adapter_rank = 8")
+    tuned = [run(tmp_path, f'weights = "here"; tune = {tune}').step_digest for tune in tunes]
+    assert tuned[0] == plain and len(set(tuned)) == len(tunes)
 
 
 @pytest.mark.parametrize("target", TARGETS)
