@@ -23,7 +23,7 @@ from pathlib import Path
 from tests.acceptance.support.probe_runs import probe
 from tests.acceptance.support.slurm_cluster import cluster
 
-def test_session(tmp_path):
+def test_s(tmp_path):
     with cluster(tmp_path / "c", nodes=2, gpus=1, cores=2) as made:
         script = tmp_path / "job.sh"
         script.write_text("#!/usr/bin/env bash\\n#SBATCH --nodes=2\\nsrun sleep 600\\n")
@@ -69,13 +69,15 @@ def test_nothing_is_left(end: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PARC_LEFT_BY": str(tmp_path), "TMPDIR": str(scratch)}
     environment["PYTHONPATH"] = str(TREE)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(session)]
-    command += ["--rootdir", str(tmp_path), "--basetemp", str(tmp_path / "base")]
-    process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    command += ["--rootdir", str(tmp_path), "--basetemp", str(tmp_path / "b")]
+    said = tmp_path / "session.out"
+    with said.open("wb") as out:
+        process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=out, stderr=out)
     try:
         wait_until(
             lambda: ready.exists() or process.poll() is not None, 400, "the session's cluster"
         )
-        assert ready.exists(), "the session ended before its cluster and probe ran"
+        assert ready.exists(), f"the session ended before its cluster ran:\n{said.read_text()}"
         if end in SIGNALS:
             process.send_signal(SIGNALS[end])
         status = process.wait(timeout=600)
