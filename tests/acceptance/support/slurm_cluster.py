@@ -9,9 +9,10 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from tests.support.waiting import wait_until
 
 #: What `scontrol show job` says of a job that has ended.
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"}
+#: How often daemons are started before a cluster that does not come up fails its test.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,24 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path, nodes: int, gpus: int, cores: int) -> Iterator[Cluster]:
+    """Daemons that do not come up, such as when another process has taken a port since, are started anew."""
+    for attempt in range(1, ATTEMPTS + 1):
+        home = folder if attempt == 1 else folder.with_name(f"{folder.name}{attempt}")
+        with ExitStack() as stack:
+            try:
+                made = stack.enter_context(_started(home, nodes, gpus, cores))
+            except TimeoutError as error:
+                said = f"{error}\n{_last_lines(home)}"
+                if attempt == ATTEMPTS:
+                    raise TimeoutError(said) from None
+                print(f"the emulated cluster is started anew: {said}", file=sys.stderr)
+                continue
+            yield made
+            return
+
+
+@contextmanager
+def _started(folder: Path, nodes: int, gpus: int, cores: int) -> Iterator[Cluster]:
     for name in ("state", "spool", "devices"):
         (folder / name).mkdir(parents=True)
     slurm = _configure(folder, nodes, gpus, cores)
@@ -95,12 +116,18 @@ def cluster(folder: Path, nodes: int, gpus: int, cores: int) -> Iterator[Cluster
                 daemon = ["slurmd", "-D", "-N", f"n{number}", "-f", str(slurm.configuration)]
                 daemons.append(start(daemon, folder / f"n{number}.out", environment))
             idle = ("sinfo", "--noheader", "--Node", "--states=idle", "--format=%N")
-            wait_until(lambda: len(slurm.text(*idle).split()) == nodes, 240, f"{nodes} idle nodes")
+            wait_until(lambda: len(slurm.text(*idle).split()) == nodes, 120, f"{nodes} idle nodes")
             yield Cluster(slurm)
         finally:
             _end_jobs(slurm)
             for daemon_process in reversed(daemons):
                 stop(daemon_process)
+
+
+def _last_lines(folder: Path) -> str:
+    """What the daemons said last, with the name of each one's log."""
+    logs = sorted([*folder.glob("*.log"), *folder.glob("*.out")])
+    return "\n".join(f"{path.name}: {path.read_text()[-1500:]}" for path in logs)
 
 
 def _end_jobs(slurm: Slurm) -> None:
