@@ -36,12 +36,16 @@ class WrittenOptions:
         """Broken rows that stop the framework, at the key of `extra` that takes part. `keys`: an option that
         `extra` writes -> its key."""
         for code, some in rows.items():
-            lasting = [row for row in some if row.effect is Effect.STOPS and self._holds(row)]
-            for fault in broken(lasting, options):
+            for fault in self.broken(some, options):
                 names = [setting.name for setting in (fault.at, *fault.others)]
                 key = next((keys[name] for name in names if name in keys), None)
                 if key is not None:
                     yield self._diagnostic(code, fault, key)
+
+    def broken(self, rows: Iterable[Constraint], options: Given) -> Iterator[Broken]:
+        """Broken rows that stop the framework."""
+        lasting = (row for row in rows if row.effect is Effect.STOPS and self._holds(row))
+        return broken(lasting, options)
 
     def of_extra(
         self,

@@ -9,11 +9,11 @@ from ...dsl.job import Job
 from .. import extra
 from ..extra import Kinds, Value
 from ..released_options import ReleasedOption, released_options
-from ..written_options import WrittenOptions, file_keys, flat
+from ..written_options import file_keys, flat
 from .constraints.keys import CODES as OF_ROWS
 from .constraints.keys import CONSTRAINTS
 from .option_rows import ROWS
-from .options import options_of
+from .options import options_of, written_options
 from .releases import NEWEST, top_keys
 
 IGNORED, UNKNOWN, WRONG = "PAR407", "PAR403", "PAR416"
@@ -100,18 +100,14 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         elif key in known and (words := _wanted(known[key], value)):
             message = f"`{key}` takes {words}, not `{extra.shown(value)}`"
             yield Diagnostic(WRONG, message, span)
-    yield from _written(job).of_extra(CONSTRAINTS, options_of(job).extra, ROWS.decided)
+    yield from written_options(job).of_extra(CONSTRAINTS, options_of(job).extra, ROWS.decided)
 
 
 def broken_keys(job: Job, config: Mapping[str, object]) -> Iterator[Diagnostic]:
     """Rows that stop DeepSpeed, broken where a key of `extra` takes part."""
     keys = {key: key for key in options_of(job).extra}
     if keys:
-        yield from _written(job).problems(CONSTRAINTS, file_keys(dict(flat(config))), keys)
-
-
-def _written(job: Job) -> WrittenOptions:
-    return WrittenOptions(job, "deepspeed", "DeepSpeed", options_of(job).version)
+        yield from written_options(job).problems(CONSTRAINTS, file_keys(dict(flat(config))), keys)
 
 
 def written(key: str, value: Value, release: str = NEWEST) -> Value | list[str]:

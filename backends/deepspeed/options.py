@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from ...dsl.job import Job
 from ...dsl.settings import Data, Decides, Doc, Open
 from ..observation import Observation
+from ..written_options import WrittenOptions
 
 
 class Options(Observation):
@@ -89,6 +90,10 @@ def options_of(job: Job) -> Options:
     """The job's settings for DeepSpeed, or the defaults."""
     found = job.options("deepspeed")
     return found if isinstance(found, Options) else Options()
+
+
+def written_options(job: Job) -> WrittenOptions:
+    return WrittenOptions(job, "deepspeed", "DeepSpeed", options_of(job).version)
 
 
 def hugging_face(job: Job) -> bool:

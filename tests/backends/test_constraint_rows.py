@@ -83,7 +83,7 @@ target {target} {{ extra = {{ {extra} }} }}
 SAMPLING = "data_efficiency.data_sampling"
 #: A target, a condition on the layout, `extra` -> what is said.
 EXTRAS = [
-    ("deepspeed", "require zero == 3", '"gradient_allreduce_op" = "sum"', "PAR312"),
+    ("deepspeed", "require zero == 3", '"gradient_allreduce_op" = "sum"', "PAR151"),
     ("deepspeed", "require zero == 2", '"gradient_allreduce_op" = "sum"', ""),
     ("deepspeed", "", f'"{SAMPLING}.dynamic_batching.enabled" = true', "PAR303"),
     (

@@ -60,6 +60,12 @@ EXCLUDES = (
     Clash(_AUTOCAST, _QUANTIZED, "runtime/torch_autocast.py:32", since="0.17"),
 )
 
+#: Rows by which a stage of ZeRO and another key stop DeepSpeed, which the compiler asks of `extra`.
+OF_STAGE: tuple[Constraint, ...] = (
+    *(row for row in NEEDS if any(need.startswith(f"{STAGE} ") for need in row.needs)),
+    *(row for row in EXCLUDES if row.other.startswith(f"{STAGE} ")),
+)
+
 #: DeepSpeed takes the pair, and the engine moves nothing.
 OFFLOAD = (
     *(

@@ -8,8 +8,11 @@ from ....compiler.rules.divisibility import heads_over_tp, widths_over_tp
 from ....compiler.target import Effect, Predicate
 from ....dsl.arrays import at_least, choose
 from ....dsl.job import Job
+from ...constraints import Broken
+from ...written_options import file_keys
 from .. import releases
-from ..options import options_of, sums_in_fp32
+from ..options import options_of, sums_in_fp32, written_options
+from .keys import OF_STAGE, STAGE
 
 #: The least ZeRO stage for each kind of offload.
 OFFLOAD_STAGE = (0, 1, 3)
@@ -43,8 +46,23 @@ def ulysses_heads(job: Job, cp: Column) -> Column:
     return (job.model.heads % cp == 0) & key_value
 
 
-#: The key of `extra` that leaves the norm of gradients out.
-GRADIENT_NORM = "zero_optimization.compute_grad_norm"
+def broken_by_extra(job: Job, stage: int) -> Broken | None:
+    """The row that a key of `extra` breaks at a stage of ZeRO."""
+    keys = file_keys({**options_of(job).extra, STAGE: stage})
+    return next(written_options(job).broken(OF_STAGE, keys), None)
+
+
+def stage_of_extra(job: Job, zero: Column) -> Column:
+    fits: Column = True
+    for stage in range(4):
+        if broken_by_extra(job, stage):
+            fits = fits & (zero != stage)
+    return fits
+
+
+def stage_of_extra_needs(job: Job, zero: int) -> str:
+    fault = broken_by_extra(job, zero)
+    return f"zero {zero} with this `extra`: {fault.message if fault else 'a stage that it excludes'}"
 
 
 def ulysses_pipeline(job: Job, pp: Column, cp: Column) -> Column:
@@ -131,14 +149,12 @@ PREDICATES = (
     *releases.PREDICATES,
     Predicate(
         "PAR450",
-        "no-gradient-norm",
-        "compute_grad_norm = false without ZeRO 1 or 2",
+        "extra-stage",
+        "a key of `extra` that DeepSpeed refuses at this stage of ZeRO",
         ("zero",),
-        lambda job, zero: (
-            (zero == 1) | (zero == 2) | options_of(job).extra.get(GRADIENT_NORM, True)
-        ),
-        lambda job, zero: f"`{GRADIENT_NORM}` of `extra` is false, and zero {zero} computes the norm",
-        "runtime/zero/config.py:391",
+        stage_of_extra,
+        stage_of_extra_needs,
+        ", ".join(dict.fromkeys(row.source for row in OF_STAGE)),
     ),
     Predicate(
         "PAR401",

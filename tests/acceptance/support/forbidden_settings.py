@@ -81,6 +81,7 @@ DEEPSPEED = (
     Setting(DENSE, {}, {"extra": {"prescale_gradients": True}}),
     Setting(DENSE, {}, {"extra": {"gradient_predivide_factor": 2.0}}),
     Setting(DENSE, {}, {"extra": {"zero_optimization.compute_grad_norm": False}}),
+    Setting(DENSE, {}, {"extra": {"gradient_allreduce_op": "sum"}}),
     Setting(DENSE, {"ramp_from": 6, "ramp_tokens": 60 * SEQUENCE}),
 )
 #: Of both of its forms, TOML and Python.

@@ -10,7 +10,6 @@ import pytest
 
 from parc.backends import BACKENDS
 from parc.backends.deepspeed import BACKEND
-from parc.backends.deepspeed.constraints.layouts import GRADIENT_NORM
 from parc.backends.deepspeed.options import Options
 from parc.backends.deepspeed.target import TARGET
 from parc.compiler.case import Case
@@ -146,18 +145,27 @@ def test_degrees_that_a_release_lacks(
 
 
 def test_every_rule_has_a_case() -> None:
-    apart = {"autotp-tied", "scaled-gradients", "no-gradient-norm"}
+    apart = {"autotp-tied", "scaled-gradients", "extra-stage"}
     apart |= {"autotp-release", "ulysses-release"}
     tried = {name for name, _, _ in (*RULES, *RAMP_RULES)} | apart
     assert {rule.name for rule in TARGET.predicates} == tried
 
 
 @pytest.mark.parametrize(
-    ("norm", "passing"), [(True, [True] * 4), (False, [False, True, True, False])]
+    ("version", "extra", "passing"),
+    [
+        ("0.19", {}, [True] * 4),
+        ("0.19", {"zero_optimization.compute_grad_norm": True}, [True] * 4),
+        ("0.19", {"zero_optimization.compute_grad_norm": False}, [False, True, True, False]),
+        ("0.19", {"gradient_allreduce_op": "sum"}, [True, True, True, False]),
+        ("0.18", {"gradient_allreduce_op": "sum"}, [True] * 4),
+    ],
 )
-def test_the_norm_of_gradients_is_left_out_at_two_stages(norm: bool, passing: list[bool]) -> None:
-    rule = next(rule for rule in TARGET.predicates if rule.name == "no-gradient-norm")
-    job = sample_job("deepspeed", Options(extra={GRADIENT_NORM: norm}))
+def test_rows_on_keys_of_extra_leave_stages(
+    version: Any, extra: dict[str, Any], passing: list[bool]
+) -> None:
+    rule = next(rule for rule in TARGET.predicates if rule.name == "extra-stage")
+    job = sample_job("deepspeed", Options(version=version, extra=extra))
     assert list(np.broadcast_to(holds(rule, job, {"zero": np.arange(4)}), 4)) == passing
     assert "zero 3" in rule.message(job, zero=3)
 
