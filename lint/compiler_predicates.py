@@ -64,6 +64,8 @@ def enforced(
     The help is the cure, or, where there is none, the legal values of the variable `vary`.
     """
     for predicate in predicates_of(code, judged_by(code, launch)):
+        if predicate.since and launch.release(launch.framework or "").before(predicate.since):
+            continue
         known, easiest = Known(launch), Known(launch)
         try:
             columns = _columns(predicate, known, adjust)

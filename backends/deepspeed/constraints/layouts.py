@@ -53,7 +53,7 @@ def broken_by_extra(job: Job, stage: int) -> Broken | None:
 
 
 def stage_of_extra(job: Job, zero: Column) -> Column:
-    fits: Column = True
+    fits: Column = zero >= 0
     for stage in range(4):
         if broken_by_extra(job, stage):
             fits = fits & (zero != stage)
@@ -62,7 +62,9 @@ def stage_of_extra(job: Job, zero: Column) -> Column:
 
 def stage_of_extra_needs(job: Job, zero: int) -> str:
     fault = broken_by_extra(job, zero)
-    return f"zero {zero} with this `extra`: {fault.message if fault else 'a stage that it excludes'}"
+    return (
+        f"zero {zero} with this `extra`: {fault.message if fault else 'a stage that it excludes'}"
+    )
 
 
 def ulysses_pipeline(job: Job, pp: Column, cp: Column) -> Column:

@@ -207,6 +207,7 @@ EXPERTS = (
         lambda job, etp: (etp == 1) | (not job.model.bias),
         lambda job, etp: f"experts with biases need etp 1, not {etp}",
         f"{CONFIG}:2614",
+        since="0.13",  # core_v0.13.0 transformer_config.py:1101
     ),
     Predicate(
         "PAR102",

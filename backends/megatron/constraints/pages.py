@@ -3,6 +3,21 @@
 from collections.abc import Mapping
 
 PAGES: Mapping[str, str] = {
+    "PAR101": """\
+Every rank belongs to one tensor, pipeline and context group, so tp * pp * cp must divide the number of
+GPUs.
+
+Why:
+All processes start, and then all of them stop with an error.
+
+Bad:
+torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 \\
+    --pipeline-model-parallel-size 4
+
+Good:
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 \\
+    --pipeline-model-parallel-size 4
+""",
     "PAR111": """\
 Tensor parallelism gives every rank the same number of attention heads, so tp must divide the heads.
 
@@ -65,6 +80,23 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --seq
     --hidden-size 4096 \\
     --disable-bias-linear --num-experts 8 --moe-ffn-hidden-size 1408 --expert-tensor-parallel-size 4
 """,
+    "PAR119": """\
+Experts with biases cannot be divided by expert tensor parallelism.
+
+Why:
+Megatron-LM refuses biases in experts unless etp is 1, and biases are its default. Releases before 0.13 take
+them, so that it is a hint where nothing tells the release.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --sequence-parallel \\
+    --num-layers 32 \\
+    --num-experts 8 --expert-tensor-parallel-size 2 --moe-router-fusion
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --sequence-parallel \\
+    --num-layers 32 \\
+    --num-experts 8 --expert-tensor-parallel-size 2 --moe-router-fusion --disable-bias-linear
+""",
     "PAR132": """\
 The position table must reach as far as the sequence: --max-position-embeddings at least --seq-length.
 
@@ -91,6 +123,48 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --n
 Good:
 torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --num-layers 32 \\
     --num-layers-per-virtual-pipeline-stage 2 --micro-batch-size 1 --global-batch-size 16
+""",
+    "PAR303": """\
+An option works only together with another one, which is missing.
+
+Why:
+The framework stops at start, or goes on as if the option had not been given. It is an error where the release
+is named (`--framework-version`), a warning where the options are those of a release, and a hint in a fork.
+Keys of a DeepSpeed config and settings of torchtitan are options too.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --overlap-param-gather \\
+    --use-distributed-optimizer
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --overlap-param-gather \\
+    --use-distributed-optimizer --overlap-grad-reduce
+""",
+    "PAR312": """\
+Two options contradict each other.
+
+Why:
+Megatron-LM stops at start, some of these with a bare assertion that says nothing. Keys of a DeepSpeed config
+and settings of torchtitan are options too.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --train-iters 1000 --train-samples 100000
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --train-iters 1000
+""",
+    "PAR313": """\
+The option is parsed and then ignored.
+
+Why:
+The job trains, but not as its script says. A batch ramp that does not happen changes the loss curve.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --global-batch-size 1024 \\
+    --rampup-batch-size 128 128 1000000
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --step-batch-size-schedule "0:128 1B:1024"
 """,
     "PAR316": """\
 The smallest learning rate cannot be above the largest.

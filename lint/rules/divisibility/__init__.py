@@ -2,7 +2,6 @@
 
 from . import (
     context_heads,
-    expert_bias_etp,
     hidden_heads,
     kv_heads_tp,
     query_groups,
@@ -15,7 +14,6 @@ MODULES = (
     kv_heads_tp,
     vocab_tp,
     ulysses,
-    expert_bias_etp,
     seq_split,
     hidden_heads,
     query_groups,

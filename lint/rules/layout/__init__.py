@@ -12,11 +12,9 @@ from . import (
     tp_crosses_node,
     virtual_stages,
     vpp_needs_pp,
-    world_size,
 )
 
 MODULES = (
-    world_size,
     expert_world,
     mesh_product,
     tp_crosses_node,

@@ -3,13 +3,11 @@
 from . import (
     flat_integers,
     precision_mismatch,
-    precision_needs_fsdp,
     single_precision,
     two_precisions,
 )
 
 MODULES = (
-    precision_needs_fsdp,
     two_precisions,
     precision_mismatch,
     flat_integers,
