@@ -53,10 +53,10 @@ def broken_by_extra(job: Job, stage: int) -> Broken | None:
 
 
 def stage_of_extra(job: Job, zero: Column) -> Column:
-    fits: Column = zero >= 0
+    fits: Column = True
     for stage in range(4):
         if broken_by_extra(job, stage):
-            fits = fits & (zero != stage)
+            fits = choose(zero == stage, False, fits)
     return fits
 
 
