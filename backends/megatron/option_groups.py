@@ -1,6 +1,6 @@
 """Options of Megatron-LM that several modules ask for together: what a run needs, what only training has."""
 
-from .option_rows import ROWS
+from .option_rows import HALVES, ROWS
 
 #: Each with the other names under which it may be given.
 NEEDED = (
@@ -49,3 +49,46 @@ LAID_OUT = frozenset(
 TRAINS = ("--train-iters", "--train-samples", "--lr")
 #: The switch of latent attention, and Megatron-DeepSpeed's against its engine of pipelines.
 LATENT, NO_PIPELINE = "--multi-latent-attention", "--no-pipeline-parallel"
+LAYOUT = "--pipeline-model-parallel-layout"
+#: Layers of the first and the last stage.
+ENDS = ("--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers")
+#: Options that split layers in another way, or models whose layers are counted otherwise.
+SPLIT_OTHERWISE = (
+    LAYOUT,
+    *ENDS,
+    "--encoder-num-layers",
+    "--hybrid-override-pattern",
+    "--hybrid-layer-pattern",
+    "--is-hybrid-model",
+    "--partition-method",
+    "--pp-partition-method",
+    "--custom-partition",
+    "--noop-layers",
+    "--num-layer-list",  # MindSpeed-LLM: the layers of each stage
+    "--layerwise-disaggregated-training",  # MindSpeed-LLM: stages of several sites
+)
+#: Options that count an end of the model as a layer.
+COUNTED = {
+    "--account-for-embedding-in-pipeline-split": "embedding",
+    "--account-for-loss-in-pipeline-split": "loss",
+}
+#: Layers of a virtual stage, and virtual stages of a rank.
+PER_STAGE = "--num-layers-per-virtual-pipeline-stage"
+CHUNKS = ("--num-virtual-stages-per-pipeline-rank", "--virtual-pipeline-model-parallel-size")
+#: Recomputed layers, and how they are counted, in the words of all releases.
+RECOMPUTED_LAYERS = (
+    "--recompute-num-layers",
+    "--checkpoint-num-layers",
+    "--activations-checkpoint-num-layers",
+)
+RECOMPUTE_METHODS = ("--recompute-method", "--activations-checkpoint-method")
+#: Megatron-LM only warns of CUDA_DEVICE_MAX_CONNECTIONS with it (arguments.py:1466): it wants several.
+EXCHANGE = "--overlap-moe-expert-parallel-comm"
+FSDP_SWITCHES = ("--use-megatron-fsdp", "--use-torch-fsdp2", "--use-custom-fsdp")
+#: Options that make a training narrower than fp32, what a whole training says beside its model, and options
+#: by which its precision may come from elsewhere.
+NARROW = (*HALVES, "--fp8-format", "--fp8", "--fp4-format", "--params-dtype")
+LENGTHS = (ROWS.setting("train", "steps").name, "--train-samples")
+PRECISION_ELSEWHERE = ("--use-checkpoint-args", "--yaml-cfg", "--config-file", "--deepspeed")
+#: Options whose words forks add to.
+EXTENDED = ("--tokenizer-type",)

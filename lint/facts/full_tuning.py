@@ -6,37 +6,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...backends.huggingface.tuning_switches import (
+    ADAMW,
+    ADAPTERS,
+    NARROW_WEIGHTS,
+    ONE_MODEL_STAGES,
+    OTHER_KERNELS,
+    WHOLE_PROGRAMS,
+)
 from ...dsl.model_names import quantised
 from ...reading.facts import Setting, text_of
 from .launched_job import LaunchedJob
 from .named_model import model_setting
 from .trainer import is_on, trainer_argument, training_arguments
 
-#: Switches of adapters: peft's in TRL, LLaVA, FastChat and Qwen's own scripts.
-_ADAPTERS = ("use_peft", "use_lora", "lora_enable", "use_dora")
-#: Switches of weights in fewer bits.
-_BITS = ("load_in_4bit", "load_in_8bit", "q_lora")
-#: Switches of kernels whose memory is not priced: no table of logits, activations of their own.
-_KERNELS = (
-    "use_liger_kernel",
-    "enable_liger_kernel",
-    "use_unsloth",
-    "liger_fused_linear_cross_entropy",
-)
-#: What `optim` may be, by transformers' training_args.py and axolotl's: AdamW with two moments in fp32.
-_ADAMW = (
-    "adamw",
-    "adamw_hf",
-    "adamw_torch",
-    "adamw_torch_fused",
-    "adamw_torch_xla",
-    "adamw_apex_fused",
-)
-#: Stages of LLaMA-Factory and methods of axolotl and TRL that train one model on text.
-_ONE_MODEL = ("sft", "pt")
 _OF_TWO = re.compile(r"(?:^|[^a-z])(dpo|ppo|grpo|kto|orpo|simpo|rloo|rm|reward|rlhf)(?:[^a-z]|$)")
-#: Programs that train all weights unless a switch above says otherwise: transformers' examples and TRL's.
-_WHOLE = frozenset({"run_clm.py", "run_clm_no_trainer.py", "sft.py"})
 _FACTORY = "finetuning_type"
 _PEFT = re.compile(r"\bpeft\b|\blora", re.IGNORECASE)
 
@@ -68,15 +52,15 @@ def _reasons(launch: LaunchedJob) -> Iterator[str]:
     if quantised(named):
         yield f"`{named}` has quantised weights"
     stage = trainer_argument(launch, "stage") or launch.setting("yaml", "rl")
-    if stage is not None and text_of(stage) not in _ONE_MODEL:
+    if stage is not None and text_of(stage) not in ONE_MODEL_STAGES:
         yield f"{_said(stage)} needs more than one model"
     program = launch.config.program.rpartition("/")[2].lower()
     if (two := _OF_TWO.search(program)) is not None:
         yield f"`{program}` ({two[1]}) needs more than one model"
     optimizer = trainer_argument(launch, "optim") or launch.setting("yaml", "optimizer")
-    if optimizer is not None and (text_of(optimizer) or "").lower() not in _ADAMW:
+    if optimizer is not None and (text_of(optimizer) or "").lower() not in ADAMW:
         yield f"{_said(optimizer)} is not AdamW in fp32"
-    for name in _KERNELS:
+    for name in OTHER_KERNELS:
         if is_on(kernel := trainer_argument(launch, name)) and kernel is not None:
             yield f"{_said(kernel)} keeps other activations"
     yield from _unknown_program(launch, program)
@@ -90,7 +74,7 @@ def _partly(launch: LaunchedJob) -> Iterator[str]:
         yield f"{_said(kind)} does not train all weights"
     if kind is None and _factory(launch):
         yield "LLaMA-Factory trains LoRA where finetuning_type is not stated"
-    for name in (*_ADAPTERS, *_BITS):
+    for name in (*ADAPTERS, *NARROW_WEIGHTS):
         if is_on(switch := trainer_argument(launch, name)) and switch is not None:
             yield f"{_said(switch)} does not train all weights"
     for name in ("lora_r", "lora_rank", "lora_target_modules", "quantization_bit"):
@@ -100,7 +84,7 @@ def _partly(launch: LaunchedJob) -> Iterator[str]:
 
 
 def _unknown_program(launch: LaunchedJob, program: str) -> Iterator[str]:
-    if _axolotl(launch) or _factory(launch) or program in _WHOLE or not program:
+    if _axolotl(launch) or _factory(launch) or program in WHOLE_PROGRAMS or not program:
         return
     if program in ("trl", "llamafactory", "llamafactory-cli") or "axolotl" in program:
         return

@@ -20,6 +20,7 @@ python3 -m verl.trainer.main_ppo data.train_batch_size=1024 actor_rollout_ref.ro
 
 from collections.abc import Iterator
 
+from ....backends.verl.override_names import OF_FORKS, PACKED, PROMPTS, SAMPLES, SECTIONS, UPDATE
 from ....reading.facts import Setting, number_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -36,34 +37,6 @@ TRAINING = True
 
 #: verl's own trainer, in which a step has the prompts of `data.train_batch_size`; the asynchronous one has 0.
 _PROGRAM = "verl.trainer.main_ppo"
-#: A key that only forks have: PRIME's and SimpleVLA-RL's count samples, not prompts, in an update.
-_FORKED = "data.n_samples"
-#: The sections of verl's own configurations, 0.2 to 0.7: Hydra refuses a key of another one.
-_SECTIONS = frozenset(
-    {
-        "actor_rollout_ref",
-        "algorithm",
-        "critic",
-        "custom_reward_function",
-        "data",
-        "distillation",
-        "global_profiler",
-        "hydra",
-        "model_engine",
-        "ray_init",
-        "ray_kwargs",
-        "reward",
-        "reward_manager",
-        "reward_model",
-        "rollout",
-        "sandbox_fusion",
-        "trainer",
-        "transfer_queue",
-    }
-)
-_STEP, _SAMPLES = "data.train_batch_size", "actor_rollout_ref.rollout.n"
-_PACKED = "actor_rollout_ref.actor.use_dynamic_bsz"
-_UPDATE = "actor_rollout_ref.actor.ppo_mini_batch_size"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -71,7 +44,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.kind.program != "verl" or launch.config.program != _PROGRAM or _of_a_fork(launch):
         return
     micro, update = launch.number("micro_batch"), launch.number("global_batch")
-    step, mini = launch.option(_STEP), launch.option(_UPDATE)
+    step, mini = launch.option(PROMPTS), launch.option(UPDATE)
     prompts, least = number_of(step), number_of(mini)
     if step is not None and prompts is not None:
         if micro and update:
@@ -79,7 +52,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if mini is not None and least is not None and prompts < least and not _packed(launch):
             message = f"a step has {prompts} prompts, and an update of the actor {least}"
             related = (Related(f"{least} prompts of an update", mini),)
-            help_text = f"{_STEP} of {least} or a multiple"
+            help_text = f"{PROMPTS} of {least} or a multiple"
             # Forks that count otherwise run under verl's name and keys.
             yield Complaint(message, step, related, help_text, "warning")
     if micro and update and launch.kind.variant != "megatron":
@@ -88,18 +61,18 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _packed(launch: LaunchedJob) -> bool:
     """Whether tokens may be packed: verl then takes the whole step for an update (actor.py:232)."""
-    given = launch.option(_PACKED)
+    given = launch.option(PACKED)
     return given is not None and str(given.values[0]).lower() != "false"
 
 
 def _of_a_fork(launch: LaunchedJob) -> bool:
     """Whether a key is of no verl: agents' forks have `env.rollout.n`, and updates of steps, not prompts."""
     keys = [each.name for each in launch.all("argument") if "." in each.name]
-    return launch.given(_FORKED) or any(key.split(".")[0] not in _SECTIONS for key in keys)
+    return launch.given(OF_FORKS) or any(key.split(".")[0] not in SECTIONS for key in keys)
 
 
 def _divided(launch: LaunchedJob, step: Setting, prompts: int, micro: int) -> Iterator[Complaint]:
-    samples = number_of(launch.option(_SAMPLES)) if launch.given(_SAMPLES) else 1
+    samples = number_of(launch.option(SAMPLES)) if launch.given(SAMPLES) else 1
     dp, gpus = launch.number("dp"), launch.number("gpus")
     by, parts = (
         (dp and dp * micro, f"dp {dp} * micro-batch {micro} = {(dp or 0) * micro}")

@@ -15,12 +15,13 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --use-megatron-fsdp --ckpt-format fs
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import EXCHANGE, FSDP_SWITCHES
 from ....compiler.target import Effect
 from ....dsl.diagnostics import Severity
 from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
-from .connections_missing import EXCHANGE, FSDP, NAME_OF_VARIABLE
+from .connections_missing import NAME_OF_VARIABLE
 
 CODE = "PAR305"
 TITLE = "FSDP with CUDA_DEVICE_MAX_CONNECTIONS=1"
@@ -34,7 +35,7 @@ SOURCE = (
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at = launch.setting("environment", NAME_OF_VARIABLE)
-    fsdp = launch.option(*FSDP)
+    fsdp = launch.option(*FSDP_SWITCHES)
     if at is None or text_of(at) != "1":
         return
     message = f"FSDP with {NAME_OF_VARIABLE}=1: gathers cannot overlap the computation"

@@ -1,5 +1,5 @@
 """With tensor or context parallelism Megatron-LM wants CUDA_DEVICE_MAX_CONNECTIONS=1, so that transfers
-start in the order in which they overlap. Blackwell, other vendors' devices and FSDP do without.
+start in the order in which they overlap. Blackwell, other vendors' devices and FSDP_SWITCHES do without.
 
 Why:
 It is an assertion at start on Hopper and older GPUs. The image or the site may set the variable, so this is
@@ -18,6 +18,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --train-iters 1000 --tensor-model-pa
 import re
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import EXCHANGE, FSDP_SWITCHES
 from ....dsl.diagnostics import Severity
 from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
@@ -36,16 +37,13 @@ NAME_OF_VARIABLE = "CUDA_DEVICE_MAX_CONNECTIONS"
 _ACTIVATES = re.compile(r"conda|mamba|activate|bashrc|profile|/modules?/|lmod", re.IGNORECASE)
 #: Says that the devices are not NVIDIA's, or newer than Hopper.
 ELSEWHERE = re.compile(r"HPU|HABANA|habana|hpu|ROCM|ROCm|HIP_|MUSA|NPU|ASCEND|GB[23]00|B[23]00|XPU")
-#: With what Megatron-LM only warns (arguments.py:1466), since the overlap wants several connections.
-EXCHANGE = "--overlap-moe-expert-parallel-comm"
-FSDP = ("--use-megatron-fsdp", "--use-torch-fsdp2", "--use-custom-fsdp")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if (
         not launch.megatron
         or not launch.trains
-        or launch.given(*FSDP, EXCHANGE)
+        or launch.given(*FSDP_SWITCHES, EXCHANGE)
         or launch.given("--use-cpu-initialization")
         or _otherwise_spelled(launch)
     ):

@@ -28,8 +28,8 @@ num_processes: 8
 
 from collections.abc import Iterator
 
-from ....backends.deepspeed.option_rows import ROWS
-from ....backends.huggingface.option_rows import CONFIG_FILE, KIND, TRAINER
+from ....backends.huggingface.accelerate_keys import BESIDE_FILE
+from ....backends.huggingface.option_rows import CONFIG_FILE, KIND
 from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -40,25 +40,13 @@ SEVERITY = "error"
 SOURCE = "accelerate 1.15: utils/dataclasses.py:1507, commands/launch.py:1394"
 FILE = "launch.sh"
 
-#: Keys of `deepspeed_config` that may not stand beside the file.
-FIELDS = (
-    TRAINER.fact("microbatches").name,
-    ROWS.setting("train", "clip_grad").name,
-    "zero_stage",
-    "offload_optimizer_device",
-    "offload_param_device",
-    "offload_param_nvme_path",
-    "offload_optimizer_nvme_path",
-    "zero3_save_16bit_model",
-)
-
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     named = launch.setting("yaml", CONFIG_FILE)
     kind = launch.setting("yaml", KIND)
     if named is None or named.values == ("null",) or text_of(kind) != "DEEPSPEED":
         return
-    told = [launch.setting("yaml", f"deepspeed_config.{name}") for name in FIELDS]
+    told = [launch.setting("yaml", f"deepspeed_config.{name}") for name in BESIDE_FILE]
     if launch.setting("launcher", "--mixed-precision") is None:
         precision = launch.setting("yaml", "mixed_precision")
         told += [precision] if precision and precision.values != ("null",) else []

@@ -20,7 +20,7 @@ Good:
 import re
 from collections.abc import Iterator
 
-from ....backends.deepspeed.option_rows import BATCH, OPTIMIZER, SCHEDULE
+from ....backends.deepspeed.constraints.key_values import CHECKED_SINCE, FIRST_WITH, READ_BY_HAND
 from ....backends.released_options import ReleasedOption
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Unknown, Value, text_of
@@ -38,34 +38,6 @@ SOURCE = (
     "Lightning-AI/pytorch-lightning#17790"
 )
 FILE = "ds_config.json"
-
-
-#: Hand-read keys with the kind of value they want.
-TOP = {
-    **dict.fromkeys(BATCH, "count"),
-    "fp16": "section",
-    "bf16": "section",
-    "optimizer": "section",
-    "scheduler": "section",
-    "communication_data_type": ("fp16", "fp32", "bf16", "bfp16"),
-    "seq_parallel_communication_data_type": ("fp16", "fp32", "bf16", "bfp16"),
-    "data_types.grad_accum_dtype": ("fp32", "fp16", "bf16"),
-    OPTIMIZER: (
-        "adagrad", "adam", "adamw", "lamb", "muadam", "muadamw", "musgd", "lion", "muon",
-        "onebitadam", "onebitlamb", "zerooneadam", "cpuadam", "fusedadam",
-        "asgd", "adadelta", "adafactor", "adamax", "lbfgs", "nadam", "radam", "rmsprop", "rprop",
-        "sgd", "sparseadam",
-    ),
-    SCHEDULE: (
-        "lrrangetest", "onecycle", "warmuplr", "warmupdecaylr", "warmupcosinelr", "constantlr",
-        "cosineannealinglr", "cosineannealingwarmrestarts", "cycliclr", "exponentiallr", "lambdalr",
-        "linearlr", "multisteplr", "multiplicativelr", "onecyclelr", "polynomiallr",
-        "reducelronplateau", "sequentiallr", "steplr",
-    ),
-}  # fmt: skip
-
-#: Types that not every release has, and the first one that does (runtime/lr_schedules.py).
-FIRST = {(SCHEDULE, "warmupcosinelr"): "0.12.3"}
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -88,7 +60,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _later(launch: LaunchedJob, version: str | None) -> Iterator[Complaint]:
     """A type that came after the release, where the files or the user name it to the last digit."""
     asked = numbers(version or "")
-    for (key, value), first in FIRST.items() if len(asked) == 3 else ():
+    for (key, value), first in FIRST_WITH.items() if len(asked) == 3 else ():
         setting = launch.key(key)
         if (
             setting is not None
@@ -99,14 +71,10 @@ def _later(launch: LaunchedJob, version: str | None) -> Iterator[Complaint]:
             yield Complaint(message, setting, help=f"deepspeed>={first}")
 
 
-#: Sections that releases before this one read key by key, and check no value of (0.16's runtime/config.py).
-CHECKED = {"fp16": "0.17", "bf16": "0.17"}
-
-
 def _once(launch: LaunchedJob, name: str, value: Value) -> bool:
     """Whether a release that the job may be for takes the value: one that does not check the key, or any that
     checks it and took it."""
-    release, first = launch.release("deepspeed"), CHECKED.get(split(name)[0])
+    release, first = launch.release("deepspeed"), CHECKED_SINCE.get(split(name)[0])
     if first and any(release.history.earlier(each, first) for each in release.possible):
         return True
     forms = launch.release("deepspeed").history.forms_of(name)
@@ -126,7 +94,7 @@ def _wrong(name: str, value: Value) -> tuple[str, str | None] | None:
     key = deepspeed_keys().get(section, {}).get(key_name)
     if key is not None and name == f"{section}.{key_name}":
         return _no_choice(key, value) if key.choices else _of_kind(key.kind, value)
-    wanted = TOP.get(name)
+    wanted = READ_BY_HAND.get(name)
     if wanted == "section":
         return _of_kind("section", value)
     if wanted == "count":

@@ -20,6 +20,7 @@ Good:
 import re
 from collections.abc import Iterator
 
+from ....backends.deepspeed.constraints.key_values import TEXTS
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
@@ -34,8 +35,6 @@ FILE = "ds_config.json"
 
 
 _LITERAL = re.compile(r"(?i:true|false)|[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
-#: Keys whose values are texts, whatever they look like.
-TEXTS = ("job_name", "tag", "project", "team", "group", "output_path", "version")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -22,7 +22,7 @@ Good:
 import re
 from collections.abc import Iterator
 
-from ....backends.deepspeed.option_rows import LEAVES
+from ....backends.deepspeed.constraints.key_values import NESTED, UNCHECKED_ONCE
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
@@ -38,21 +38,6 @@ SOURCE = "DeepSpeed 0.19.8 runtime/config_utils.py (extra = forbid)"
 FILE = "ds_config.json"
 RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "deepspeed=0.19")
-
-
-#: Keys that configs have had since releases which did not check these sections, by section.
-ONCE = {
-    "zero_optimization": {
-        "stage3_use_all_gather_into_tensor": "",
-        "use_node_local_storage": "checkpoint",
-    },
-    "fp16": {"type": "", "opt_level": ""},
-    "bf16": {"loss_scale": "", "initial_scale_power": "", "loss_scale_window": "", "hysteresis": "",
-             "min_loss_scale": "", "auto_cast": "", "opt_level": ""},
-}  # fmt: skip
-#: Sections whose keys these models do not hold, nested in those that they do.
-NESTED = ("zero_optimization.zenflow", LEAVES, "tensor_parallel.tp",
-          "tensor_parallel.partition_config", "compile.deepcompile")  # fmt: skip
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -77,7 +62,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _was_right(past: History, section: str, name: str) -> bool:
     """Whether some release took the key, or did not look at it."""
-    return name in ONCE.get(section, {}) or f"{section}.{name}" in past
+    return name in UNCHECKED_ONCE.get(section, {}) or f"{section}.{name}" in past
 
 
 def split(name: str) -> tuple[str, str]:

@@ -20,6 +20,7 @@ Good:
 import difflib
 from collections.abc import Iterator
 
+from ....backends.deepspeed.constraints.key_values import READ_BY_OTHERS
 from ....dsl.diagnostics import Severity
 from ...facts.launched_job import LaunchedJob
 from ...facts.vocabulary import DEEPSPEED_TOP
@@ -33,20 +34,12 @@ SOURCE = "DeepSpeed 0.19.8: keys recorded while DeepSpeedConfig read a file"
 FILE = "ds_config.json"
 
 
-_OTHERS_WORDS = """
-    fp32_allreduce disable_allgather zero_quantized_weights bf16_enabled data_types moe
-    prescale_gradients_fp16 inference_only checkpoint_tag_validation load_universal
-"""
-#: Read by programs above DeepSpeed, or by older releases.
-OTHERS = frozenset(_OTHERS_WORDS.split())
-
-
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     past = history("deepspeed")
     reported: set[str] = set()
     for setting in launch.all("json"):
         name = setting.name.split(".")[0]
-        if name in DEEPSPEED_TOP or name in past or name in OTHERS or name in reported:
+        if name in DEEPSPEED_TOP or name in past or name in READ_BY_OTHERS or name in reported:
             continue
         reported.add(name)
         near = difflib.get_close_matches(name, sorted(DEEPSPEED_TOP), n=1, cutoff=0.8)

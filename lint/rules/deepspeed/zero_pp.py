@@ -43,6 +43,7 @@ TRAINING = True
 _PIPELINES = ("pretrain_gpt.py", "finetune_llama.py")
 
 
+# A module, and no row: Megatron-DeepSpeed uses a pipeline without a stage, which only its command shows.
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     of_deepspeed = launch.kind.involves("deepspeed") or launch.kind.program == "gpt-neox"
     if launch.framework != "deepspeed" and not of_deepspeed:

@@ -32,6 +32,7 @@ SOURCE = (
 )
 
 
+# A module, and no row: models without grouped queries are PAR111, and releases are those that the user names.
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.value("kv_heads") != launch.value("heads"):
         yield from enforced(CODE, launch, vary="tp")

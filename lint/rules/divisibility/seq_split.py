@@ -32,6 +32,7 @@ SOURCE = (
 )
 
 
+# A module, and no row: files have sequence parallelism by a switch, where the compiler's layouts decide it.
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     for found in enforced(CODE, launch, adjust=_parts, cure=_nearest):
         own = isinstance(found, Complaint) and _model_of_ones_own(launch)

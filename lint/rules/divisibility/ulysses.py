@@ -29,6 +29,7 @@ STOPS = "deepspeed"
 SOURCE = "deepspeedai/DeepSpeed#5177; arXiv 2309.14509, 3"
 
 
+# A module, and no row: Megatron-DeepSpeed's jobs are judged by the predicate of DeepSpeed.
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     degree = launch.number("ulysses")
     if degree is None or degree < 2:

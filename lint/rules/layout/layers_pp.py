@@ -14,7 +14,7 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_bert.py --pipeline-model-paralle
 
 from collections.abc import Iterator
 
-from ....backends.megatron.option_groups import NO_PIPELINE
+from ....backends.megatron.option_groups import COUNTED, ENDS, LAYOUT, NO_PIPELINE, SPLIT_OTHERWISE
 from ....reading.facts import number_of
 from ...compiler_predicates import legal_values
 from ...facts.launched_job import LaunchedJob
@@ -27,37 +27,13 @@ STOPS = "megatron"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:997; NVIDIA/Megatron-LM#823"
 
 
-LAYOUT = "--pipeline-model-parallel-layout"
-#: Layers of the first and the last stage.
-ENDS = ("--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers")
-#: Options that split layers in another way, or models whose layers are counted otherwise.
-OTHERWISE = (
-    LAYOUT,
-    *ENDS,
-    "--encoder-num-layers",
-    "--hybrid-override-pattern",
-    "--hybrid-layer-pattern",
-    "--is-hybrid-model",
-    "--partition-method",
-    "--pp-partition-method",
-    "--custom-partition",
-    "--noop-layers",
-    "--num-layer-list",  # MindSpeed-LLM: the layers of each stage
-    "--layerwise-disaggregated-training",  # MindSpeed-LLM: stages of several sites
-)
-COUNTED = {
-    "--account-for-embedding-in-pipeline-split": "embedding",
-    "--account-for-loss-in-pipeline-split": "loss",
-}
-
-
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     layers, pp = launch.number("layers"), launch.number("pp")
     if launch.framework != "megatron" or not layers or not pp:
         return
     if launch.given(*ENDS):
         yield from _middle(launch, layers, pp)
-    if launch.given(*OTHERWISE):
+    if launch.given(*SPLIT_OTHERWISE):
         return
     # DeepSpeed's PipelineModule splits by weight, and counts embeddings among the layers.
     if launch.kind.involves("deepspeed") and not launch.given(NO_PIPELINE):

@@ -15,11 +15,11 @@ torchrun --nnodes 16 --nproc-per-node 8 pretrain_gpt.py --pipeline-model-paralle
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import CHUNKS, COUNTED, PER_STAGE, SPLIT_OTHERWISE
 from ....reading.facts import number_of
 from ...compiler_predicates import legal_values
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related, Skipped
-from .layers_pp import COUNTED, OTHERWISE
 
 CODE = "PAR122"
 TITLE = "virtual stages do not divide the layers of a stage"
@@ -31,18 +31,14 @@ SOURCE = (
 )
 
 
-PER_STAGE = "--num-layers-per-virtual-pipeline-stage"
-COUNT = ("--num-virtual-stages-per-pipeline-rank", "--virtual-pipeline-model-parallel-size")
-
-
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     layers, pp = launch.number("layers"), launch.number("pp")
-    if launch.framework != "megatron" or not layers or not pp or launch.given(*OTHERWISE):
+    if launch.framework != "megatron" or not layers or not pp or launch.given(*SPLIT_OTHERWISE):
         return
     units = layers + sum(launch.given(flag) for flag in COUNTED)
     if units % pp:
         return
-    per_stage, count = launch.option(PER_STAGE), launch.option(*COUNT)
+    per_stage, count = launch.option(PER_STAGE), launch.option(*CHUNKS)
     size, chunks = number_of(per_stage), number_of(count)
     share = units // pp
     related = (

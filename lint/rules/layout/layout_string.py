@@ -16,10 +16,10 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 16 --pipeline-model-par
 import re
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import LAYOUT
 from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
-from .layers_pp import LAYOUT
 
 CODE = "PAR125"
 TITLE = "a pipeline layout string that does not place the layers"

@@ -27,6 +27,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
+from ....backends.torchtitan.constraints.setting_values import DEGREES
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, number_of
 from ...facts.launched_job import LaunchedJob
@@ -40,15 +41,6 @@ SOURCE = (
     "torchtitan 0.2.2 distributed/parallel_dims.py:46, :54; axolotl-ai-cloud/axolotl#2977, #3462"
 )
 
-
-#: Section [parallelism], in the order of torchtitan's own message.
-DEGREES = (
-    "data_parallel_replicate",
-    "data_parallel_shard",
-    "context_parallel",
-    "tensor_parallel",
-    "pipeline_parallel",
-)
 
 #: torchtitan's trainer, or no program, where a config stands alone. Another program may build meshes of its
 #: own, as that of experiments/deepseek_v3 of 0.1, which has expert parallelism beside these degrees.

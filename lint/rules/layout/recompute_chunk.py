@@ -18,11 +18,15 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 24 \
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import (
+    RECOMPUTE_METHODS,
+    RECOMPUTED_LAYERS,
+    SPLIT_OTHERWISE,
+)
 from ....reading.facts import number_of, text_of
 from ...compiler_predicates import legal_values
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
-from .layers_pp import OTHERWISE
 
 CODE = "PAR124"
 TITLE = "recomputed layers do not fit the layers of a stage"
@@ -33,20 +37,12 @@ SOURCE = (
 )
 
 
-NAMES = (
-    "--recompute-num-layers",
-    "--checkpoint-num-layers",
-    "--activations-checkpoint-num-layers",
-)
-METHODS = ("--recompute-method", "--activations-checkpoint-method")
-
-
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    at, layers, pp = launch.option(*NAMES), launch.number("layers"), launch.number("pp")
+    at, layers, pp = launch.option(*RECOMPUTED_LAYERS), launch.number("layers"), launch.number("pp")
     count, vpp = number_of(at), launch.number("vpp")
     if launch.framework != "megatron" or at is None or count is None:
         return
-    if not layers or not pp or launch.given(*OTHERWISE) or layers % pp:
+    if not layers or not pp or launch.given(*SPLIT_OTHERWISE) or layers % pp:
         return
     share = layers // pp
     related = [Related(f"layers {layers}", launch.facts["layers"])]
@@ -56,7 +52,11 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         yield Complaint(f"{at.name} {count} must be at least 1", at, tuple(related))
         return
     legal = legal_values(at.name, (k for k in range(1, share + 1) if share % k == 0))
-    if text_of(launch.option(*METHODS)) == "uniform" and (vpp or 1) == 1 and share % count:
+    if (
+        text_of(launch.option(*RECOMPUTE_METHODS)) == "uniform"
+        and (vpp or 1) == 1
+        and share % count
+    ):
         message = f"{share} layers per stage are not a multiple of {at.name} {count}"
         yield Complaint(message, at, tuple(related), legal)
     elif count > share:

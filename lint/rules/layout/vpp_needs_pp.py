@@ -15,11 +15,11 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import CHUNKS, PER_STAGE
 from ....reading.facts import number_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.versions import older
 from ...finding import Complaint, Related
-from .layers_vpp import COUNT, PER_STAGE
 
 CODE = "PAR123"
 TITLE = "virtual stages without a pipeline"
@@ -29,7 +29,7 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1002"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    at, pp = launch.option(PER_STAGE, *COUNT), launch.number("pp")
+    at, pp = launch.option(PER_STAGE, *CHUNKS), launch.number("pp")
     if launch.framework != "megatron" or at is None or pp is None:
         return
     wanted = number_of(at)

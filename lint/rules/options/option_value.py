@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ....backends.megatron.option_groups import EXTENDED
 from ....backends.megatron.option_rows import ROWS
 from ....backends.option_row import OptionRow
 from ....backends.released_options import ReleasedOption
@@ -48,8 +49,6 @@ _NUMBERS = {
 INTERVAL = ROWS.setting("train", "checkpoint_interval").name
 #: An option of which nothing is known beside the table of releases.
 _PLAIN = OptionRow("", "other")
-#: Options whose words forks add to.
-EXTENDED = ("--tokenizer-type",)
 #: An option as the releases and forks have it that the job may be for.
 Forms: TypeAlias = tuple[ReleasedOption, ...]
 

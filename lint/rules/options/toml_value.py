@@ -19,16 +19,14 @@ local_batch_size = 8
 mode = "full"
 """
 
-import re
 from collections.abc import Iterator
 
-from ....backends.torchtitan.option_rows import SCHEDULE
+from ....backends.torchtitan.constraints.setting_values import DEGREES, SIGNED, WHOLE_NUMBERS, WORDS
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting, Unknown, Value
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 from ...rows import complaints
-from ..layout.mesh_product import DEGREES
 
 CODE = "PAR366"
 TITLE = "a value that torchtitan does not take"
@@ -42,38 +40,8 @@ RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "torchtitan=0.2.2")
 
 
-WORDS = {
-    "activation_checkpoint.mode": ("selective", "full", "memory_budget", "none"),
-    "parallelism.fsdp_reshard_after_forward": ("default", "always", "never"),
-    "parallelism.context_parallel_rotate_method": ("allgather", "alltoall"),
-    "training.mixed_precision_param": ("bfloat16", "float32"),
-    "training.mixed_precision_reduce": ("float32", "bfloat16"),
-    "training.dtype": ("bfloat16", "float32"),
-    "parallelism.expert_parallel_comm_backend": ("standard", "deepep", "hybridep"),
-    "lr_scheduler.decay_type": ("linear", "sqrt", "cosine"),
-    "optimizer.implementation": ("for-loop", "foreach", "fused"),
-    "optimizer.name": ("Adam", "AdamW"),
-    "checkpoint.async_mode": ("disabled", "async", "async_with_pinned_mem"),
-    SCHEDULE: (
-        "1F1B", "Interleaved1F1B", "GPipe", "LoopedBFS", "InterleavedZeroBubble",
-        "PipelineScheduleSingle", "PipelineScheduleMulti", "ZBVZeroBubble", "DualPipeV",
-    ),
-}  # fmt: skip
-NUMBERS = re.compile(
-    r"(?:training\.(?:local_batch_size|batch_size|global_batch_size|seq_len|steps)"
-    r"|parallelism\.\w+_degree|parallelism\.pipeline_parallel_microbatch_size"
-    r"|parallelism\.pipeline_parallel_layers_per_stage|lr_scheduler\.warmup_steps|checkpoint\.interval"
-    r"|parallelism\.pipeline_parallel_(?:first|last)_stage_less_layers)"
-)
 #: Degrees that the product of the mesh judges.
 _DEGREES = frozenset(f"parallelism.{name}_degree" for name in DEGREES)
-#: Keys that may hold -1 (all that is left) or 0.
-SIGNED = {
-    "training.global_batch_size": -1,
-    "lr_scheduler.warmup_steps": 0,
-    "parallelism.pipeline_parallel_first_stage_less_layers": 0,
-    "parallelism.pipeline_parallel_last_stage_less_layers": 0,
-}
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -91,7 +59,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             message = f'{setting.name} does not take "{value}"'
             listed = f"one of {', '.join(legal)}"
             yield Complaint(message, setting, help=near or listed, severity=severity)
-        elif NUMBERS.fullmatch(setting.name):
+        elif WHOLE_NUMBERS.fullmatch(setting.name):
             yield from _number(setting, value)
 
 

@@ -27,6 +27,7 @@ tensor_parallel_degree = 2
 import re
 from collections.abc import Iterator, Sequence
 
+from ....backends.torchtitan.constraints.setting_values import FOREIGN, LAST_TOML, OWN_CONFIG
 from ....backends.torchtitan.schema import Kinds, kinds_of
 from ....dsl.diagnostics import Severity, did_you_mean
 from ....reading.facts import Setting
@@ -43,21 +44,9 @@ RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "torchtitan=0.2.2")
 
 
-#: The last release that is configured by a file; the one after it by functions of Python.
-LAST_TOML = "0.2.2"
-#: Where torchtitan declares its configuration, by release, as dataclasses or arguments; a program that is
-#: made of it has the file in a package of its own.
-OWN_CONFIG = (
-    "torchtitan/config/job_config.py",
-    "torchtitan/config_manager.py",
-    "config/job_config.py",
-    "config_manager.py",
-)
 _ARGUMENT = re.compile(r"[\"']--(\w+(?:\.\w+)+)[\"']")
 _CLASS = re.compile(r"^class (\w+)\b[^\n]*:\n((?:[ \t][^\n]*\n|\n)*)", re.MULTILINE)
 _FIELD = re.compile(r"^[ \t]+(\w+)[ \t]*:", re.MULTILINE)
-#: Sections of experiments and forks, and of older releases.
-FOREIGN = ("float8", "mx", "custom", "job.custom")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -15,6 +15,7 @@ python3 -m verl.trainer.main_ppo data.train_batch_size=512 trainer.n_gpus_per_no
 
 from collections.abc import Iterator
 
+from ....backends.verl.override_names import OF_FSDP2, ROLES
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -27,16 +28,13 @@ SINCE = "2026-12"
 TRAINING = True
 FILE = "train.sh"
 
-_ROLES = ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic", "critic.model")
-#: Settings of `fsdp_config` that fsdp2 alone reads, with the value that changes something.
-_OF_SECOND = (("offload_policy", "true"), ("reshard_after_forward", "false"))
 _CURE = "strategy=fsdp2, or param_offload and optimizer_offload"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.kind.name != "verl":
         return
-    for role in _ROLES:
+    for role in ROLES:
         strategy = _setting(launch, f"{role.removesuffix('.model')}.strategy")
         actor = _setting(launch, "actor_rollout_ref.actor.strategy")
         chosen = text_of(strategy or actor) if strategy or actor else "fsdp"
@@ -44,7 +42,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             continue
         idle = [
             setting
-            for name, value in _OF_SECOND
+            for name, value in OF_FSDP2
             if (setting := _setting(launch, f"{role}.fsdp_config.{name}")) is not None
             and (text_of(setting) or "").lower() == value
         ]

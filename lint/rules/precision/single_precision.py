@@ -17,6 +17,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
 
 from collections.abc import Iterator
 
+from ....backends.megatron.option_groups import LENGTHS, NARROW, PRECISION_ELSEWHERE
 from ....backends.megatron.option_rows import HALVES, ROWS, TOKENIZER
 from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
@@ -31,11 +32,6 @@ SOURCE = (
 SINCE = "2026-12"
 TRAINING = True
 
-_HALF = (*HALVES, "--fp8-format", "--fp8", "--fp4-format", "--params-dtype")
-#: What a whole training says beside its model.
-_LENGTHS = (ROWS.setting("train", "steps").name, "--train-samples")
-_OTHERWISE = ("--use-checkpoint-args", "--yaml-cfg", "--config-file", "--deepspeed")
-
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     release = launch.release("megatron")
@@ -43,13 +39,13 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     if launch.number("gpus") is None or not launch.config.program.startswith("pretrain"):
         return
-    lengths, rate = launch.option(*_LENGTHS), launch.option(
+    lengths, rate = launch.option(*LENGTHS), launch.option(
         ROWS.setting("train", "learning_rate").name
     )
     whole = rate is not None and launch.given(TOKENIZER) and launch.given("--num-layers")
     if lengths is None or not whole or text_of(lengths) in (None, "0"):
         return
-    if launch.given(*_HALF, *_OTHERWISE) or any(map(launch.may_be_given, HALVES)):
+    if launch.given(*NARROW, *PRECISION_ELSEWHERE) or any(map(launch.may_be_given, HALVES)):
         return
     message = "neither --bf16 nor --fp16: the training is in fp32"
     yield Complaint(message, lengths, help=HALVES[0])
