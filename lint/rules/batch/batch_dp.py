@@ -29,7 +29,7 @@ SOURCE = (
 TRAINING = True
 
 
-# A module, and no row: it asks options that no layout of the compiler has (evaluation, local batches of TOML).
+# A module, and no row: it asks options that no layout of the compiler has: evaluation, local batches.
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework == "torchtitan":
         yield from _micro_batches(launch)

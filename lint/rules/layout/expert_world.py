@@ -28,7 +28,7 @@ SOURCE = (
 )
 
 
-# A module, and no row: which grid there is depends on the launched program (DeepSpeed beneath Megatron, verl).
+# A module, and no row: the launched program decides the grid (DeepSpeed beneath Megatron, verl).
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     yield from on_assumed_nodes(launch, _judged(launch))
 
