@@ -4,7 +4,7 @@
 #   make test        style, types and tests
 #   make bench       time the compiler on every example, and score its predictions and choices on published runs
 #   make fuzz        kill writers at each of their system calls, give all that reads or writes 200,000 hostile texts, and
-#                    the servers 13,000 edits and 10,800 requests
+#                    the servers 13,000 edits and 10,800 requests; read 500 generated jobs back from their files
 #   make explain     solve again for what `parc explain` states of the examples and of 50 drawn jobs: all, or 30 s of each kind
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
@@ -57,6 +57,8 @@ fuzz: $(READY)
 	    tests/compiler/search/test_estimate_never_beats_plan.py tests/compiler/search/test_plans_are_monotonic.py \
 	    tests/compiler/search/test_every_layout_priced.py
 	PARC_KILLS=all $(BIN)/python -m pytest tests/cli/test_killed_processes.py
+	PARC_READ_BACK=500 $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
+	    tests/backends/test_generated_jobs_read_back.py
 	PARC_FUZZ_INPUTS=2700 PARC_FUZZ_DOCUMENTS=100000 PARC_FUZZ_JOBS=50 $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
 	    tests/fuzz tests/backends/languages/test_writers.py tests/backends/test_hostile_strings.py \
 	    tests/lsp/test_edited_texts.py
