@@ -25,12 +25,12 @@ RELEASES = [
     for release in get_args(BACKENDS[name].target.options.model_fields["version"].annotation)
 ] + [("deepspeed", "hf")]
 WANTED = max(1, int(os.environ.get("PARC_READ_BACK", "16")) // len(RELEASES))
-#: Jobs tried for each that is wanted: a quarter at least has a layout, in a release that may lack what it asks.
+#: Jobs tried for each that is wanted: some have no layout, or ask for what their release lacks.
 TRIES = 40
 
 
 def text_of(target: str, release: str, number: int) -> str:
-    """A job for a release. Those of Megatron-LM are drawn with all that the newest has, which may refuse them."""
+    """A job for a release; one of Megatron-LM has all that the newest knows, which older ones may refuse."""
     if target == "megatron":
         text = job_text(target, SEED, number)
         return text.replace("target megatron { ", f'target megatron {{ version = "{release}"; ')
