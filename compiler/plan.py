@@ -129,7 +129,8 @@ class Goodput(Frozen):
 class Estimate(Frozen):
     """The price of one layout: seconds per step on the critical path, bytes on the fullest rank. `days`,
     `cost` and `energy_joules` are of wall-clock time, which without `goodput` is that of all steps.
-    `tflops_per_gpu` are the model FLOP per second, in units of 1e12, of which `mfu` is the share of the peak.
+    `cp_comm` is how context parallelism exchanges keys and values, None without it. `tflops_per_gpu` are the
+    model FLOP per second, in units of 1e12, of which `mfu` is the share of the peak.
     """
 
     layout: Layout
@@ -147,6 +148,7 @@ class Estimate(Frozen):
     cost: float
     energy_joules: float
     bubble: float
+    cp_comm: str | None
     step_spread: float
     familiarity: str
     memory_spread: float

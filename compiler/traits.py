@@ -17,6 +17,9 @@ Discardable = Literal[
     "attention_norm", "up_projections", "dense_ffn", "expert_norm", "expert_activation"
 ]
 
+#: A word of `dsl/exchanges.py`.
+Exchange = Literal["p2p", "all_gather", "a2a", "hierarchical"]
+
 #: `bucket(job, ranks, ways)`: parameters that one collective of gradients or weights carries on a rank, among
 #: `ranks` data-parallel ranks, where tensor or expert parallelism divides the parameters by `ways`.
 Bucket = Callable[[Job, Column, Column], Column]
@@ -50,6 +53,9 @@ class MemoryTraits:
 
     state: Callable[[Job, int], StateBytes]
     """`state(job, zero)`: bytes per parameter of weights, gradients and optimizer state at a ZeRO stage."""
+    gathers_keys: bool = False
+    """Where context parallelism gathers keys and values, those of a whole sequence and their gradients lie
+    beside attention's backward pass."""
     selective: Literal["core_attention", "per_op", "feed_forward"]
     """What `recompute = selective` drops and repeats (see `memory/activations.py`)."""
     discarded: tuple[Discardable, ...] = ()
@@ -148,8 +154,9 @@ class WireTraits:
     """`updated_weight_bytes(job, zero)`: bytes per parameter of the step's gather of updated weights."""
     wide_ports: int | None = None
     """Network ports of a node that the collectives of ZeRO 3 reach; None for all."""
-    context: Literal["ring", "all_gather", "ulysses"]
-    """How context parallelism exchanges keys and values."""
+    contexts: tuple[Exchange, ...]
+    """How context parallelism exchanges keys and values: the ways that a layout may take, the first where
+    none is faster."""
     dispatch: Literal["copies", "tokens"] = "copies"
     """What expert dispatch and combine send: a token once for each of its experts ("copies"), or once to each
     rank, and once to each fast domain, that has any of them ("tokens")."""
@@ -179,6 +186,8 @@ class OverlapTraits:
     tensor_parallel_backward: bool = False
     """Tensor-parallel collectives of the backward pass overlap the gradients of a half-layer's first
     products."""
+    context_exchange: bool = True
+    """Keys and values that travel a ring overlap attention."""
     expert_exchange: bool = False
     """Expert dispatch and combine of one micro-batch overlap the work of another."""
 

@@ -181,7 +181,7 @@ TRAITS = Traits(
         gathers=lambda zero: 2 if zero == 3 else 0,
         # engine.py:3084: stages 2 and 3 reduce after every micro-batch.
         reduces_each=lambda zero: zero >= 2,
-        context="ulysses",
+        contexts=("a2a",),
         # engine.py:1719: gradients travel in the dtype of computation.
         reduce_bytes=2.0,
         bucket=bucket,

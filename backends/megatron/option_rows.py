@@ -227,7 +227,7 @@ _ROWS = (
         replaces=("--distribute-checkpointed-activations",),
     ),
     OptionRow("--expert-tensor-parallel-num-weight-shards", "layout", lost=True),
-    OptionRow("--hierarchical-context-parallel-sizes", "layout", lost=True),
+    OptionRow("--hierarchical-context-parallel-sizes", "layout"),
     OptionRow("--hybrid-context-parallel", "layout", lost=True),
     OptionRow("--microbatch-group-size-per-virtual-pipeline-stage", "layout", lost=True),
     OptionRow("--moe-layer-recompute", "layout", lost=True),
@@ -240,7 +240,10 @@ _ROWS = (
     OptionRow("--checkpoint-activations", "layout", fork=True, switch=True),
     OptionRow("--ckpt-format", "layout"),
     OptionRow(
-        "--cp-comm-type", "layout", checked=("p2p", "a2a", "allgather", "all_gather", "a2a+p2p")
+        "--cp-comm-type",
+        "target",
+        said="cp_comm",
+        checked=("p2p", "a2a", "allgather", "all_gather", "a2a+p2p"),
     ),
     OptionRow("--init-model-with-meta-device", "layout"),
     OptionRow("--local-rank", "layout"),

@@ -76,6 +76,14 @@ class Options(Observation):
         Literal["eager", "fused"] | None,
         Doc("steps of the loss one by one, or compiled together; that, but for fp16, unless given"),
     ] = None
+    cp_comm: Annotated[
+        Literal["p2p", "all_gather", "a2a", "hierarchical"] | None,
+        Doc(
+            "how context parallelism exchanges keys and values: around a ring, whole, by heads (Ulysses), by "
+            "heads inside a ring; what is fastest unless given"
+        ),
+        Open(),
+    ] = None
     dispatcher: Annotated[
         Literal["alltoall", "deepep", "hybridep"],
         Doc(

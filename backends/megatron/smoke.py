@@ -27,6 +27,7 @@ ON_CPU = {
     "fp8_recipe": "delayed",
     "cuda_graph": False,
     "dispatcher": "alltoall",
+    "cp_comm": None,
     "moment_dtype": "fp32",
 }
 #: How Megatron-LM's index says that ids have 16 bits.

@@ -10,7 +10,14 @@ from ...dsl.job import Job
 from ..host import GRAPHED
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, said_in_extra
-from . import dispatcher, exchange_overlap, recomputed_modules, tensor_overlap, transformer_engine
+from . import (
+    context_ways,
+    dispatcher,
+    exchange_overlap,
+    recomputed_modules,
+    tensor_overlap,
+    transformer_engine,
+)
 from .constraints.layouts import sequence_parallel
 from .option_rows import ROWS
 from .options import asked, option_name, options_of
@@ -63,6 +70,7 @@ def fused_loss(job: Job) -> bool:
 def traits(job: Job) -> Mapping[str, Any]:
     """Cost traits that the job's settings change, by name."""
     options, changed = options_of(job), dict[str, Any](discarded=recomputed_modules.discarded(job))
+    changed["contexts"] = context_ways.ways(job) or context_ways.ALL[:1]
     if options.attention_kernel != "cudnn":
         changed["attention_kernel"] = options.attention_kernel
     if options.grad_dtype == "bf16":
@@ -162,6 +170,8 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         )
     for message in tensor_overlap.problems(job):
         yield contradiction(job, "megatron", "tp_overlap", message, "leave tp_overlap out")
+    for message in context_ways.problems(job):
+        yield contradiction(job, "megatron", "cp_comm", message, "leave cp_comm out")
     for message in dispatcher.problems(job):
         cure = "dispatcher = alltoall" + (", or hybridep" if "NVLink" in message else "")
         yield contradiction(job, "megatron", "dispatcher", message, cure)

@@ -29,6 +29,7 @@ from ..capability import HOPPER, capability
 from ..extra import unpriced
 from ..host import HOST
 from . import (
+    context_ways,
     data,
     exchange_overlap,
     extra,
@@ -107,6 +108,7 @@ TRAITS = Traits(
     memory=MemoryTraits(
         state=state,
         selective="core_attention",
+        gathers_keys=True,
         # Of a model that has them all; recomputed_modules.py says what those of a job are.
         discarded=tuple(recomputed_modules.MODULES),
         # moe/experts.py: the activation function weighs by the router's scores: unpermuting saves nothing.
@@ -131,7 +133,7 @@ TRAITS = Traits(
         gathers=lambda zero: 2 if zero >= 3 else 0,
         # megatron_fsdp.py: optim_grads and optim_grads_params reduce-scatter in each backward pass.
         reduces_each=lambda zero: zero >= 2,
-        context="ring",
+        contexts=context_ways.ALL,
         # arguments.py: bf16 runs reduce in fp32 unless --grad-reduce-in-bf16.
         reduce_bytes=4.0,
         updated_weight_bytes=quantized_weights.gathered_bytes,
@@ -172,6 +174,7 @@ TARGET = Target(
     domains=domains,
     predicates=(
         *PREDICATES,
+        *context_ways.PREDICATES,
         *stack.PREDICATES,
         *offload.PREDICATES,
         *exchange_overlap.PREDICATES,

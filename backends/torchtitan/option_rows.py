@@ -12,6 +12,7 @@ _ROWS = (
     OptionRow("parallelism.tensor_parallel_degree", "layout", fact="tp"),
     OptionRow("parallelism.pipeline_parallel_degree", "layout", fact="pp"),
     OptionRow("parallelism.context_parallel_degree", "layout", fact="cp"),
+    OptionRow("parallelism.context_parallel_rotate_method", "target", said="cp_comm"),
     OptionRow("parallelism.expert_parallel_degree", "layout", fact="ep"),
     OptionRow("parallelism.expert_tensor_parallel_degree", "layout"),
     OptionRow("parallelism.data_parallel_replicate_degree", "layout"),

@@ -37,6 +37,13 @@ class Options(Observation):
         ),
         Open(),
     ] = None
+    cp_comm: Annotated[
+        Literal["p2p", "all_gather"],
+        Doc(
+            "how context parallelism exchanges keys and values: whole, or in 0.2.0 and 0.2.1 around a ring"
+        ),
+        Open(),
+    ] = "all_gather"
     attention_kernel: Annotated[
         Literal["cudnn", "fa2", "flex", "flex_flash", "varlen"] | None,
         Doc("kernel of attention; cudnn in 0.2 and flex in 0.3 unless given"),

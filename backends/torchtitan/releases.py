@@ -43,7 +43,8 @@ class Release:
     with tp. `mxfp8` are AMD's chips that it trains on. `flex` is the argument of a model that takes
     FlexAttention; `flex_selective`: selective recomputation keeps its output; `flex_evaluated`: the validator
     gives it its mask. `halved_passes`: backward passes that are divided in two give all gradients.
-    `repeated_keys`: keys and values are copied for every query head. `seed`: its section.
+    `repeated_keys`: keys and values are copied for every query head. `rotates`: training takes the method by
+    which keys and values travel. `seed`: its section.
 
     Emitted files repair `summed_losses`, a pipeline's gradients are sums over tokens; `kept_outputs`, a
     pipeline keeps the logits of a step; `repeated_attention`, selective recomputation repeats cuDNN's.
@@ -78,6 +79,7 @@ class Release:
     kept_outputs: bool = False
     repeated_attention: bool = False
     repeated_keys: bool = False
+    rotates: bool = False
     seed: str = "debug"
     data: DataModules = DataModules(
         "torchtitan.hf_datasets",
@@ -146,6 +148,8 @@ _SECOND = replace(
     summed_losses=False,
     # models/llama3/model/model.py:273, models/qwen3/model/model.py:264
     repeated_keys=True,
+    # train.py:502; 0.2.2 tells PyTorch in evaluation alone (components/validate.py:213).
+    rotates=True,
 )
 _FIRST = replace(
     _SECOND,

@@ -82,6 +82,8 @@ def traits(job: Job) -> Mapping[str, Any]:
     """Cost traits that the release and the job's settings decide, by name."""
     options, chosen = options_of(job), kernel(job)
     found: dict[str, Any] = {}
+    if options.cp_comm != "all_gather":
+        found["contexts"] = (options.cp_comm,)
     if runs_on(chosen, job.cluster.gpu.arch):
         found["attention_kernel"] = chosen
     if fused_loss(job):
@@ -212,6 +214,9 @@ def problems(job: Job) -> Iterator[Diagnostic]:
             f"PyTorch divides no backward pass when compiled (`schedule = {options.schedule}`)"
         )
         yield contradiction(job, TARGET, "schedule", message, "compile = false, in `train`")
+    if options.cp_comm == "p2p" and not release(job).rotates:
+        message = f"torchtitan {release(job).name} trains by all_gather alone (`cp_comm = p2p`)"
+        yield contradiction(job, TARGET, "cp_comm", message, 'version = "0.2.1", or leave it out')
     if options.cuda_graph and not release(job).graphs:
         message = f"torchtitan {release(job).name} has no CUDA graphs (`cuda_graph = true`)"
         yield contradiction(job, TARGET, "cuda_graph", message, 'version = "0.3", or leave it out')

@@ -121,7 +121,7 @@ TRAITS = Traits(
         reduces_each=lambda zero: zero != 1,
         # torch rotates by all-gather unless told; 0.2.2 tells it in validation alone
         # (components/validate.py:207).
-        context="all_gather",
+        contexts=("all_gather",),
         # mixed_precision_reduce can be float32 alone.
         reduce_bytes=4.0,
         # apply_fsdp: one transformer block is one unit.

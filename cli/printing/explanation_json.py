@@ -27,6 +27,7 @@ def explanation_json(explained: Explanation) -> JsonObject:
         "what_if": [_alternative(each) for each in explained.alternatives],
         "losers": [difference_json(each) for each in explained.runners_up],
         "thresholds": [_threshold(each) for each in explained.thresholds],
+        "cp_comm_step_seconds": {each.way: each.seconds for each in explained.exchanges},
     }
 
 

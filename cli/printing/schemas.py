@@ -27,15 +27,15 @@ from .shapes import (
 ADDRESS = "urn:parc:schema"
 #: What prints JSON -> the version of its shape, the shape, and what it is.
 SCHEMAS: Mapping[str, tuple[int, Any, str]] = {
-    "plan": (2, shape("Planned", PLANNED), "`parc plan --json`: plans, the best first."),
-    "plan-stages": (2, shape("Staged", STAGED), "`parc plan --json` of a job in several stages."),
+    "plan": (3, shape("Planned", PLANNED), "`parc plan --json`: plans, the best first."),
+    "plan-stages": (3, shape("Staged", STAGED), "`parc plan --json` of a job in several stages."),
     "plan-file": (
-        2,
+        3,
         shape("PlanFile", {**PLANNED, "files": dict[str, str]}),
         "`plan.json` of an output folder: plans, and the sha256 of each file.",
     ),
-    "estimate": (2, shape("Estimates", ESTIMATES), "`parc estimate --json`."),
-    "explain": (2, shape("Explained", EXPLAINED), "`parc explain --json`."),
+    "estimate": (3, shape("Estimates", ESTIMATES), "`parc estimate --json`."),
+    "explain": (3, shape("Explained", EXPLAINED), "`parc explain --json`."),
     "check": (1, list[DIAGNOSTIC], "`parc check --json`: complaints about jobs."),
     "lint": (2, shape("Linted", LINTED), "`parc lint --format json`."),
     "import": (1, shape("Imported", IMPORTED), "`parc import --json`."),

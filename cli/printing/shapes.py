@@ -255,6 +255,7 @@ EXPLAINED: _Keys = {
     "what_if": _many(_ALTERNATIVE),
     "losers": _many(shape("Difference", _DIFFERENCE)),
     "thresholds": _many(_THRESHOLD),
+    "cp_comm_step_seconds": dict[str, float | None],
     "against": shape(
         "Against",
         {

@@ -16,6 +16,7 @@ from ..variables import PLACE
 from .answers import Best, ask, best_at, condition, loss, only, priced, quantity_of
 from .conditions import Binding, bindings
 from .difference import Difference, difference
+from .exchanges import Exchanged, exchanges
 from .sensitivity import Threshold, thresholds
 from .what_if import Alternative, alternatives
 
@@ -37,6 +38,7 @@ class Explanation:
     alternatives: tuple[Alternative, ...]
     runners_up: tuple[Difference, ...]
     thresholds: tuple[Threshold, ...]
+    exchanges: tuple[Exchanged, ...] = ()
 
     @property
     def quantity(self) -> str:
@@ -62,6 +64,7 @@ def explain(found: Plan, target: Target, known: Swept | None = None) -> Explanat
         alternatives=tuple(alternatives(swept, chosen, best)),
         runners_up=tuple(_runners_up(case, found)),
         thresholds=tuple(thresholds(swept, chosen)),
+        exchanges=exchanges(case, found.estimate),
     )
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...dsl.exchanges import ALL_GATHER, EXCHANGES
 from ..algebra import KIB, Column, term
 from ..case import Case
+from ..time import context_exchange
 from ..variables import FINE, WHOLE_MOE, discards
 from .model_states import frees_gathered_weights
 
@@ -323,11 +325,17 @@ def recomputed_moe_activation(
 @term("KiB", of=("tp", "cp", "micro_batch"))
 def attention_workspace(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """KiB of activation gradients alive in the backward pass of one layer's attention: query, key, value,
-    output and, when unfused, a 16-bit score matrix."""
+    output and, when unfused, a 16-bit score matrix; with what context parallelism gathered, and its
+    gradients (Transformer Engine 2.9, context_parallel.py: AttnFuncWithCPAndKVAllGather)."""
     model, tokens = case.model, micro_batch * case.seq_len / cp
     heads = (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0)) * model.head_size
     scores = 0.0 if case.train.attention == "flash" else 2.0 * model.heads / tp * case.seq_len
-    return tokens * (2 * heads + scores + 2 * model.hidden / case.stream_ways(tp)) / KIB
+    alive = tokens * (2 * heads + scores + 2 * model.hidden / case.stream_ways(tp))
+    if not case.traits.memory.gathers_keys or ALL_GATHER not in case.traits.wire.contexts:
+        return alive / KIB
+    gathered = 2 * context_exchange.gathered_bytes(case, tp, cp, micro_batch)
+    taken = context_exchange.chosen(case, tp, cp, micro_batch) == EXCHANGES[ALL_GATHER]
+    return (alive + np.where(taken & (cp > 1), gathered, 0.0)) / KIB
 
 
 @term("KiB", of=("tp", "tokens"))

@@ -11,6 +11,7 @@ from ..case import Case
 from ..headroom import ceiling_bytes
 from ..pipeline.even_split import Split
 from ..plan import Estimate, Layout
+from ..time import context_exchange
 from ..variables import ORDER, PLACE, with_derived
 from . import goodput
 from .quantities import time_quantities
@@ -65,6 +66,7 @@ def estimate_layout(
         cost=values["cost"],
         energy_joules=values["energy"],
         bubble=values["bubble"],
+        cp_comm=context_exchange.word(case, chosen.tp, chosen.cp, chosen.micro_batch),
         step_spread=case.familiarity.step_spread,
         familiarity=case.familiarity.words,
         memory_spread=case.target.memory_spread,

@@ -80,6 +80,7 @@ EXPOSED = {
     "updated_weight_gather": False,
     "tensor_parallel": False,
     "tensor_parallel_backward": False,
+    "context_exchange": False,
     "expert_exchange": False,
 }
 
@@ -174,6 +175,5 @@ def _changed(case: Case, figures: Mapping[str, Any]) -> Case:
 
 def exposed(case: Case) -> Case:
     """A case whose framework overlaps no traffic with computation."""
-    ring = case.traits.wire.context == "ring"
-    traits = case.traits.replaced(**EXPOSED, **({"context": "all_gather"} if ring else {}))
+    traits = case.traits.replaced(**EXPOSED)
     return Case(case.job, replace(case.target, traits=traits, stack=lambda job: {}))

@@ -122,3 +122,9 @@ def grouped(
         return together
     products = 1 if kind is matmul else 2
     return together + products * (groups - 1) * case.gpu.kernel_launch
+
+
+def overlapped(case: Case, seconds: Column, exposed: Column) -> Column:
+    """Seconds of traffic that add to a step when of `seconds` all but `exposed` should overlap."""
+    lost = case.cluster.overlap_lost
+    return np.maximum(exposed, lost * seconds + (1.0 - lost) * exposed)

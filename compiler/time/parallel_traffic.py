@@ -12,15 +12,13 @@ import numpy as np
 from ..algebra import Column, by_stage
 from ..case import Case
 from ..traits import Bucket
-from . import collectives, kernels, layers
+from . import collectives, layers
+from .kernels import overlapped
 from .rank_groups import groups
 
 #: All-gathers and reduce-scatters of a half-layer under sequence parallelism, one all-reduce without
 #: (Korthikanti et al. 2022, arXiv 2205.05198, 4.2).
 TP_FORWARD = 2
-#: Kernels of one ring hop, and bytes per output element to merge its partial result: read it, read and
-#: write the fp32 sum (Transformer Engine, context_parallel.py: flash_attn_fwd_out_correction).
-RING_KERNELS, MERGE_BYTES = 4, 10
 #: Cores that a collective occupies while it overlaps computation (DeepSeek-V3, arXiv 2412.19437, 3.2.2:
 #: 20 of 132 SMs).
 COMMUNICATION_CORES = 20
@@ -54,7 +52,7 @@ def tensor(case: Case, tp: Column, tokens: Column) -> Column:
     products = layers.projections(case, tp, tokens)
     exposed = np.maximum(seconds / np.asarray(tp), seconds - products)
     inside = groups(case.cluster, tp, 1).inside
-    return np.where(inside, _overlapped(case, seconds, exposed), seconds)
+    return np.where(inside, overlapped(case, seconds, exposed), seconds)
 
 
 def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -> Column:
@@ -72,52 +70,10 @@ def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -
     message = 2.0 * tokens * case.model.hidden
     once = collectives.ring(case.cluster, message, tp, 1)
     whole = collectives.all_reduce(case.cluster, message, tp, 1)
-    overlapped = np.where(case.sequence_parallel(tp), 2.0 * once, whole)
-    exposed = _overlapped(case, overlapped, np.maximum(overlapped - gradients, 0.0))
-    added = exposed + overlapped * COMMUNICATION_CORES / case.gpu.sms
+    beside = np.where(case.sequence_parallel(tp), 2.0 * once, whole)
+    exposed = overlapped(case, beside, np.maximum(beside - gradients, 0.0))
+    added = exposed + beside * COMMUNICATION_CORES / case.gpu.sms
     return added + np.where(case.sequence_parallel(tp), once, 0.0)
-
-
-def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
-    """Exposed seconds of one layer's context-parallel exchange, forward.
-
-    Ring (Liu et al. 2023, arXiv 2310.01889): keys and values travel cp - 1 hops, overlapped with
-    attention. All-gather (Llama 3, arXiv 2407.21783, 3.3.2): exposed. Ulysses (arXiv 2309.14509): all-to-all
-    of q, k, v and out.
-    """
-    model, cluster = case.model, case.cluster
-    tokens = micro_batch * case.seq_len / cp
-    if model.mla:
-        keys = (
-            model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim + model.v_head_dim) / tp
-        )
-    else:
-        copied = case.traits.memory.repeats_keys(case.job)
-        groups = model.heads if copied else model.groups
-        keys = 2.0 * np.maximum(groups / tp, 1.0) * model.head_size
-    if case.traits.wire.context == "ulysses":
-        sent = 2.0 * tokens * (2.0 * model.heads * model.head_size / tp + keys)
-        return collectives.all_to_all(cluster, sent, cp, tp)
-    seconds = collectives.ring(cluster, 2.0 * tokens * cp * keys, cp, tp)
-    if case.traits.wire.context == "all_gather":
-        return seconds
-    core = layers.attention_core(case, tp, cp, micro_batch)
-    hops = np.maximum(cp - 1, 0) * (
-        collectives.neighbour_latency(cluster, cp, tp) + RING_KERNELS * case.gpu.kernel_launch
-    )
-    merged = MERGE_BYTES * tokens * model.heads * model.head_size / tp
-    hops = hops + np.maximum(cp - 1, 0) * kernels.streamed(case, merged)
-    return np.where(
-        cp > 1,
-        _overlapped(case, seconds, np.maximum(seconds - core, 0.0)) + hops,
-        0.0,
-    )
-
-
-def _overlapped(case: Case, seconds: Column, exposed: Column) -> Column:
-    """Seconds of traffic that add to a step when of `seconds` all but `exposed` should overlap."""
-    lost = case.cluster.overlap_lost
-    return np.maximum(exposed, lost * seconds + (1.0 - lost) * exposed)
 
 
 def experts(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:

@@ -18,7 +18,7 @@ from ..case import Case
 from ..pipeline.rank_load import Load, all_ranks, kinds, one_stage, role_load
 from ..pipeline.schedule import bubble_of, bubble_slots, least_bubble_slots
 from ..variables import RECOMPUTATIONS
-from . import layers
+from . import context_exchange, layers
 from . import parallel_traffic as traffic
 from .gradient_sync import (
     copy_time,
@@ -111,7 +111,7 @@ def tensor_backward_dense(case: Case, tp: Column, tokens: Column) -> Column:
 @term("ns", of=("tp", "cp", "micro_batch"))
 def context_forward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Exposed nanoseconds of one layer's context-parallel exchange, forward."""
-    return NANO * traffic.context(case, tp, cp, micro_batch)
+    return NANO * context_exchange.seconds(case, tp, cp, micro_batch)
 
 
 @term("ns", of=("tp", "tokens", "ep", "etp"))

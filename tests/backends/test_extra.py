@@ -38,7 +38,7 @@ def complaints(target: str, **extra: Value) -> list[Diagnostic]:
         ("fp8_format", "hybrid", "PAR330", "the job or the layout decides"),
         ("recompute_granularity", "full", "PAR330", "the layout decides"),
         ("optimizer-cpu-offload", True, "PAR330", "the layout decides"),
-        ("cp-comm-type", "a2a", "PAR330", "the layout decides"),
+        ("cp-comm-type", "a2a", "PAR395", "would not be priced"),
         ("num-layers-per-virtual-pipeline-stage", 2, "PAR330", "the layout decides"),
         ("manual-gc-interval", 10, None, ""),
         ("mtp-loss-scaling-factor", 0.1, None, ""),

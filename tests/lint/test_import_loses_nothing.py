@@ -75,7 +75,11 @@ FILES: dict[str, tuple[dict[str, str], list[str]]] = {
     "fp32": ({"run.sh": MEGATRON}, ["precision fp32"]),
     "a way of context parallelism": (
         {"run.sh": f"{MEGATRON} --bf16 --context-parallel-size 2 --cp-comm-type a2a"},
-        ["--cp-comm-type a2a"],
+        [],
+    ),
+    "ways of context parallelism by layer": (
+        {"run.sh": f"{MEGATRON} --bf16 --context-parallel-size 2 --cp-comm-type a2a p2p"},
+        ["--cp-comm-type a2a p2p"],
     ),
     "the way that parc writes": (
         {"run.sh": f"{MEGATRON} --bf16 --context-parallel-size 2 --cp-comm-type p2p"},

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from parc.backends import BACKENDS
+from parc.compiler.case import Case
 from parc.compiler.plan import Estimate, Layout, Plan, Proof, Stage
+from parc.compiler.time import context_exchange
 from parc.dsl.hardware import Cluster, Gpu
 from parc.dsl.job import AnyLaunch, Job, TargetSpec, Train
 from parc.dsl.model import Model
@@ -207,6 +210,14 @@ def even_split(layers: int, pp: int, vpp: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(counts[chunk * pp + rank] for chunk in range(vpp)) for rank in range(pp))
 
 
+def _exchange(job: Job, layout: Layout) -> str | None:
+    backend = BACKENDS.get(job.targets[0].name)
+    if backend is None:
+        return None
+    case = Case(job, backend.target)
+    return context_exchange.word(case, layout.tp, layout.cp, layout.micro_batch)
+
+
 def sample_estimate(
     job: Job, layout: Layout, split: Sequence[Sequence[int]] | None = None
 ) -> Estimate:
@@ -239,6 +250,7 @@ def sample_estimate(
         cost=1.1e6,
         energy_joules=1e12,
         bubble=0.045,
+        cp_comm=_exchange(job, layout),
         step_spread=0.1,
         familiarity="software stack and GPU both calibrated on measured runs",
         memory_spread=0.08,

@@ -2,6 +2,7 @@
 
 from ....compiler.target import Codes, Effect
 from ...constraints import AtMost, Clash, Constraints, Ignored, Multiple, Need, OneOf, Range, Words
+from .. import context_ways
 from ..option_rows import ROWS
 
 _SHARDED = ("--use-distributed-optimizer", "--use-megatron-fsdp", "--use-torch-fsdp2")
@@ -329,8 +330,8 @@ CONSTRAINTS: Constraints = {
     "PAR132": (
         AtMost("--seq-length", "--max-position-embeddings", "arguments.py:1354", raised=True),
     ),
-    "PAR303": NEEDS,
-    "PAR312": (*EXCLUDES, SOURCES),
+    "PAR303": (*NEEDS, *context_ways.NEEDS),
+    "PAR312": (*EXCLUDES, *context_ways.CLASHES, SOURCES),
     "PAR313": IGNORED,
     "PAR316": (AtMost("--min-lr", "--lr", "arguments.py:1360"),),
     "PAR317": (AtMost("--moe-router-topk", "--num-experts", "moe_utils.py, topk_routing"),),

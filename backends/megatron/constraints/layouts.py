@@ -88,12 +88,6 @@ def ramp_fed(job: Job, microbatches: Column) -> Column:
     return microbatches % len(job.train.ramp) == 0
 
 
-def around_a_ring(job: Job) -> str:
-    """The model's setting that ring attention does not support."""
-    window = job.model.window
-    return "attention_sinks" if window is None else f"window {window}"
-
-
 def recompute_counts(
     job: Job, pp: Column, vpp: Column, recompute: Column, recompute_layers: Column
 ) -> Column:
@@ -231,16 +225,6 @@ SEQUENCE = (
         lambda job, tp, cp: job.train.seq_len % sequence_parts(job, tp, cp) == 0,
         sequence_needs,
         f"{COMMIT} megatron/core/tensor_parallel/mappings.py:72, megatron/training/arguments.py:1336",
-    ),
-    Predicate(
-        "PAR133",
-        "window-cp",
-        "cp above 1 with sliding-window attention or attention sinks",
-        ("cp",),
-        lambda job, cp: (cp == 1) | ((job.model.window is None) & (not job.model.attention_sinks)),
-        lambda job, cp: f"{around_a_ring(job)} cannot be combined with cp {cp} over a ring",
-        "TransformerEngine pytorch/attention, context parallelism: p2p takes no sliding window and no sinks",
-        stricter="Transformer Engine refuses it in the first attention",
     ),
     Predicate(
         "PAR134",

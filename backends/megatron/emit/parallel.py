@@ -2,7 +2,7 @@
 
 from ....compiler.plan import Plan
 from ...link_words import and_link, link
-from .. import recomputed_modules
+from .. import context_ways, recomputed_modules
 from ..constraints.layouts import sequence_parallel
 from ..quantized_weights import kept_quantized
 from ..tensor_overlap import overlapped
@@ -61,10 +61,26 @@ def _context(plan: Plan) -> list[Flag]:
     if cp == 1:
         return []
     why = f"{seq_len} tokens / {cp} = {seq_len // cp} per GPU{and_link(plan, 'cp')}"
-    return [
-        flag("--context-parallel-size", cp, why=why),
-        flag("--cp-comm-type", "p2p", why="keys and values travel a ring beside the attention"),
-    ]
+    return [flag("--context-parallel-size", cp, why=why), *_exchange(plan)]
+
+
+#: What each way of exchanging keys and values does.
+_EXCHANGES = {
+    "p2p": "keys and values travel a ring beside the attention",
+    "all_gather": "each rank gathers the keys and values of whole sequences",
+    "a2a": "each rank has whole sequences of a part of the heads",
+    "hierarchical": "heads are exchanged inside a fast domain, keys and values around a ring of these",
+}
+
+
+def _exchange(plan: Plan) -> list[Flag]:
+    layout, way = plan.layout, plan.estimate.cp_comm or "p2p"
+    found = [flag("--cp-comm-type", context_ways.word(way), why=_EXCHANGES[way])]
+    if way == "hierarchical":
+        sizes = context_ways.sizes(plan.job, layout.tp, layout.cp)
+        why = f"all-to-all among {sizes[0]}, a ring of {sizes[1]}"
+        found.append(flag("--hierarchical-context-parallel-sizes", *sizes, why=why))
+    return found
 
 
 def _experts(plan: Plan) -> list[Flag]:

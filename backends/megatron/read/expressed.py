@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from ....compiler.checkpoints import KEPT, spread
 from ....reading.facts import LaunchConfig, Setting, dashed, number_of, text_of
 from ...run_folder import is_of_the_run
+from ..context_ways import own_sizes
 from ..option_rows import ROWS
 from ..stack import WHOLE_STEP
 from ..transformer_engine import FORMATS
@@ -111,6 +112,8 @@ OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
     "--use-precision-aware-optimizer": lambda config, setting: (
         not config.given("--optimizer-cpu-offload") and "moment_dtype" not in options(config)
     ),
+    "--cp-comm-type": _not_read("cp_comm"),
+    "--hierarchical-context-parallel-sizes": lambda config, setting: not own_sizes(config),
     "--exp-avg-dtype": _not_read("moment_dtype"),
     "--exp-avg-sq-dtype": _not_read("moment_dtype"),
 }
@@ -120,7 +123,6 @@ OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
 #: which that holds; empty for any.
 _NEUTRAL: Mapping[str, tuple[str, ...]] = {
     "--ckpt-format": ("torch_dist", "fsdp_dtensor"),
-    "--cp-comm-type": ("p2p",),
     "--group-query-attention": (),
     "--bf16": (),
     "--init-model-with-meta-device": (),

@@ -7,6 +7,7 @@ from ....reading.facts import LaunchConfig, Setting, Unknown, number_of, text_of
 from ...observation import BOARD
 from ...release_check import written_release
 from ...run_folder import below
+from ..context_ways import WORDS
 from ..data import SPLITS
 from ..option_rows import ROWS
 from ..options import Options
@@ -95,6 +96,7 @@ def _stack(config: LaunchConfig) -> Values:
         "attention_kernel": _attention(config),
         "fp8_recipe": _recipe(config),
     }
+    found["cp_comm"] = _context(config)
     found["cuda_graph"] = text_of(config.option("--cuda-graph-impl")) == WHOLE_STEP
     if config.given(*ROWS.by_name[FP8].names) and distributed_optimizer(config):
         found["fp8_params"] = config.given("--fp8-param-gather")
@@ -125,6 +127,14 @@ def _both_moments(config: LaunchConfig) -> str | None:
         text_of(config.option(name)) for name in ("--exp-avg-dtype", "--exp-avg-sq-dtype")
     )
     return first if first == second else None
+
+
+def _context(config: LaunchConfig) -> str | None:
+    """One way for all layers; a ring where none is named, and the job's choice without cp."""
+    option = config.option("--cp-comm-type")
+    if (config.number("cp") or 1) == 1 or (option is not None and len(option.values) != 1):
+        return None
+    return "p2p" if option is None else WORDS.get(text_of(option) or "")
 
 
 def _dispatcher(config: LaunchConfig) -> str | None:

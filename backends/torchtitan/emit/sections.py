@@ -134,6 +134,8 @@ def _parallelism(plan: Plan) -> Section:
         "expert_tensor_parallel_degree": layout.etp if layout.ep > 1 else 1,
         "pipeline_parallel_degree": layout.pp,
     }
+    if layout.cp > 1 and plan.estimate.cp_comm == "p2p":
+        settings["context_parallel_rotate_method"] = "alltoall"
     if layout.pp > 1:
         settings |= _pipeline(plan)
     if overlaps(plan) and not release(plan.job).python:

@@ -19,6 +19,7 @@ _NEUTRAL: Mapping[str, tuple[str, ...]] = {
     "metrics.enable_tensorboard": ("False", "false"),
     "metrics.enable_wandb": ("False", "false"),
     "metrics.save_tb_folder": (),
+    "parallelism.context_parallel_rotate_method": ("allgather", "alltoall"),
     "parallelism.module_fqns_per_model_part": (),
     "parallelism.pipeline_parallel_first_stage_less_layers": (),
     "parallelism.pipeline_parallel_last_stage_less_layers": (),

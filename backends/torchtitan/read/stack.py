@@ -7,10 +7,13 @@ from typing import Any
 from ....dsl.inputs.documents import python_module
 from ....reading.facts import LaunchConfig, Setting, text_of, texts_of
 from ...described import known
+from ...release_check import written_release
+from ..releases import RELEASES
 from . import python_sources
 from .sources import registered
 from .spelling import ORDERS
 
+TARGET = "torchtitan"
 #: Where each release has the switch.
 OVERLAPS = tuple(
     f"{section}.enable_async_tensor_parallel"
@@ -30,12 +33,23 @@ def stack(config: LaunchConfig) -> dict[str, Any]:
     schedule = _text(_setting(config, "parallelism.pipeline_parallel_schedule")) or ""
     return known(
         schedule=SAID.get(schedule.lower()),
+        cp_comm=_rotation(config),
         attention_kernel=_attention(config),
         loss_kernel=_loss("model" in compiled, "loss" in compiled),
         tp_overlap=True if overlapped else None,
         fp8_recipe=recipe,
         cuda_graph=False if _without_graphs(config) else None,
     )
+
+
+def _rotation(config: LaunchConfig) -> str | None:
+    """PyTorch's all-to-all sends blocks of keys to the next rank: a ring. Releases without it ignore the
+    word, and a file's own line tells its release."""
+    method = _text(_setting(config, "parallelism.context_parallel_rotate_method"))
+    version = written_release(config, TARGET)
+    known_release = RELEASES.get(version or "")
+    around = method == "alltoall" and known_release is not None and known_release.rotates
+    return "p2p" if around and (config.number("cp") or 1) > 1 else None
 
 
 def components(config: LaunchConfig) -> tuple[str, ...]:

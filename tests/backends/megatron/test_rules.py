@@ -57,7 +57,8 @@ RULES = {
         {"offload": 1},
     ),
     "seq-split": (job_of(seq_len=4104), {"tp": 4, "cp": 2}, {"tp": 8, "cp": 2}),
-    "window-cp": (job_of(with_model(DENSE, window=1024)), {"cp": 1}, {"cp": 2}),
+    "window-cp": (job_of(with_model(DENSE, window=64), Options(cp_comm="p2p")), {"cp": 1}, {"cp": 2}),
+    "context-heads": (job_of(options=Options(cp_comm="a2a")), {"tp": 2, "cp": 4}, {"tp": 4, "cp": 4}),
     "unfused-cp": (job_of(attention="unfused"), {"cp": 1}, {"cp": 2}),
     "vpp-microbatches": (
         job_of(),
@@ -345,11 +346,13 @@ def test_groups_that_are_ranked_in_another_way_are_said(name: str, said: bool) -
     assert ("PAR379" in found) == said
 
 
-def test_sinks_keep_cp_at_one() -> None:
-    job = job_of(with_model(DENSE, attention_sinks=True))
-    predicate = PREDICATES["window-cp"]
-    assert not holds(predicate, job, {"cp": 2}) and holds(predicate, job, {"cp": 1})
-    assert predicate.message(job, cp=2).startswith("attention_sinks cannot")
+def test_sinks_take_an_exchange_of_heads() -> None:
+    model = with_model(DENSE, attention_sinks=True)
+    predicate, heads = PREDICATES["window-cp"], PREDICATES["context-heads"]
+    job, around = job_of(model), job_of(model, Options(cp_comm="p2p"))
+    assert holds(predicate, job, {"cp": 2}) and not holds(predicate, around, {"cp": 2})
+    assert holds(heads, job, {"tp": 1, "cp": 8}) and not holds(heads, job, {"tp": 1, "cp": 16})
+    assert predicate.message(around, cp=2).startswith("cp 2: attention_sinks cannot")
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -46,7 +46,7 @@ TRAITS = Traits(
         state=state, selective="core_attention", logit_bytes=12.0, layer_gradient_bytes=0.0
     ),
     wire=WireTraits(
-        gathers=lambda zero: 0, reduces_each=lambda zero: False, reduce_bytes=4.0, context="ring"
+        gathers=lambda zero: 0, reduces_each=lambda zero: False, reduce_bytes=4.0, contexts=("p2p",)
     ),
     kernels=KernelTraits(loss_bytes=12.0),
 )
