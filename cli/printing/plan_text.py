@@ -62,13 +62,13 @@ def estimate_text(
     job: Job, target: str, estimate: Estimate, measured: Measured | None = None
 ) -> str:
     """One priced layout in full, and what runs on the cluster tell of it."""
-    head = [*title(job, estimate.layout), "", *_laid_out(f"  {target}  ", estimate), ""]
+    head = [*title(job, estimate.layout), "", *_laid_out(f"  {target}  ", estimate.layout), ""]
     ran = expected_lines(estimate.step_seconds, measured)
     return "\n".join([*head, *estimate_lines(job, target, estimate), *ran])
 
 
-def _laid_out(head: str, estimate: Estimate) -> list[str]:
-    return parts(head, layout_parts(estimate.layout, estimate.cp_comm))
+def _laid_out(head: str, layout: Layout) -> list[str]:
+    return parts(head, layout_parts(layout))
 
 
 def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:

@@ -48,7 +48,7 @@ def _best(plan: Plan) -> list[str]:
 
 
 def _run(plan: Plan) -> list[str]:
-    first, *others = layout_parts(plan.layout, plan.estimate.cp_comm)
+    first, *others = layout_parts(plan.layout)
     lines = parts("  run     ", [f"{plan.target}: {first}", *others])
     return [*lines, *words("  with    ", words_of(plan.settings))] if plan.settings else lines
 

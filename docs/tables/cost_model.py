@@ -19,7 +19,9 @@ from parc.compiler.pipeline import rank_load
 from parc.compiler.pipeline.rank_table import ROLES
 from parc.compiler.pricing import mechanisms, quantities
 from parc.compiler.time import (
+    attention_core,
     collectives,
+    context_exchange,
     gradient_sync,
     kernels,
     layers,
@@ -41,7 +43,7 @@ TERM_MODULES = (
     quantities,
 )
 CONSTANT_MODULES = (
-    kernels, layers, parallel_traffic, collectives, activations, model_states, peak, rank_load,
+    kernels, layers, attention_core, context_exchange, parallel_traffic, collectives, activations, model_states, peak, rank_load,
     flops, quantities,
 )  # fmt: skip
 #: Constants that are units or mere numbers of things, and explain themselves.

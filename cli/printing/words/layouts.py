@@ -12,12 +12,11 @@ def layout_text(layout: Layout) -> str:
     return BETWEEN.join(layout_parts(layout))
 
 
-def layout_parts(layout: Layout, exchange: str | None = None) -> list[str]:
-    """The layout in words, without the degrees that are 1; `exchange` is how context parallelism does."""
+def layout_parts(layout: Layout) -> list[str]:
+    """The layout in words, without the degrees that are 1."""
     found = [
         _degree(name, getattr(layout, name)) for name in ("tp", "pp", "vpp", "cp", "ep", "etp")
     ]
-    found = [f"{part} {exchange}" if exchange and part[:3] == "cp " else part for part in found]
     found += _data_parallel(layout)
     if layout.order:
         found.append(layout.schedule)
