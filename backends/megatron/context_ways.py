@@ -8,8 +8,8 @@ what; Megatron-LM accepts them all, and the first attention stops the run.
 from collections.abc import Iterator
 
 from ...compiler.algebra import Column, Mask
+from ...compiler.rules.context_heads import inner_ways, possible
 from ...compiler.target import Predicate
-from ...compiler.time.context_exchange import inner_ways, possible
 from ...compiler.traits import Exchange
 from ...dsl.arrays import np
 from ...dsl.job import Job

@@ -9,7 +9,7 @@ import numpy as np
 from ..case import Case
 from ..plan import Estimate
 from ..pricing.estimate import decisions, estimate_layout
-from ..time.context_exchange import possible
+from ..rules.context_heads import possible
 
 
 @dataclass(frozen=True)

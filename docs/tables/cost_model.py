@@ -43,8 +43,8 @@ TERM_MODULES = (
     quantities,
 )
 CONSTANT_MODULES = (
-    kernels, layers, attention_core, context_exchange, parallel_traffic, collectives, activations, model_states, peak, rank_load,
-    flops, quantities,
+    kernels, layers, attention_core, context_exchange, parallel_traffic, collectives, activations,
+    model_states, peak, rank_load, flops, quantities,
 )  # fmt: skip
 #: Constants that are units or mere numbers of things, and explain themselves.
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE", "KINDS"}

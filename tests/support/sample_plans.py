@@ -212,7 +212,7 @@ def even_split(layers: int, pp: int, vpp: int) -> tuple[tuple[int, ...], ...]:
 
 def _exchange(job: Job, layout: Layout) -> str | None:
     backend = BACKENDS.get(job.targets[0].name)
-    if backend is None:
+    if backend is None or layout.cp == 1:
         return None
     case = Case(job, backend.target)
     return context_exchange.word(case, layout.tp, layout.cp, layout.micro_batch)

@@ -15,6 +15,7 @@ from parc.backends.megatron.read import READER
 from parc.compiler import estimate
 from parc.compiler.case import Case
 from parc.compiler.plan import Layout
+from parc.compiler.rules.context_heads import possible
 from parc.compiler.rules.validity import problems
 from parc.compiler.time import context_exchange
 from parc.dsl.job import Job
@@ -91,7 +92,7 @@ def test_open_is_about_the_fastest_of_those_that_fit() -> None:
         alone = {
             way: estimate(job_of(way), target, layout)
             for way in ALL
-            if context_exchange.possible(job_of(), way, np.array([tp]), np.array([cp])).all()
+            if possible(job_of(), way, np.array([tp]), np.array([cp])).all()
         }
         assert free.step_seconds == alone[free.cp_comm or "p2p"].step_seconds
         assert free.step_seconds <= 1.01 * min(each.step_seconds for each in alone.values())

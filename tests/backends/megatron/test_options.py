@@ -79,7 +79,7 @@ EXPECTED = {
     "fine_sequential": (["--recompute-modules layernorm"], "moe_act"),
     "odd_sequence": (["--tensor-model-parallel-size 2"], "--sequence-parallel"),
     "vpp": (["--num-virtual-stages-per-pipeline-rank 2"], "--pipeline-model-parallel-layout"),
-    "context": (["--context-parallel-size 8 --cp-comm-type p2p"], "--sequence-parallel"),
+    "context": (["--context-parallel-size 8 --cp-comm-type a2a"], "--sequence-parallel"),
     "layout_string": (
         ["--pipeline-model-parallel-layout Et*2|(t*3|)*6t*2|(t*3|)*3tL"],
         "--num-virtual-stages-per-pipeline-rank",

@@ -55,6 +55,9 @@ def test_target_blocks_write_the_same_options(name: str) -> None:
     equal = {"profile_stop": again.profile_stop, "eval_iters": again.eval_iters}
     assert again.log_interval == log_interval(plan)
     equal["log_interval"] = again.log_interval
+    if wanted.cp_comm is None:
+        assert again.cp_comm == plan.estimate.cp_comm
+        equal["cp_comm"] = again.cp_comm
     if wanted.tp_overlap is None:
         assert again.tp_overlap in (None, overlapped(plan.job))
         equal["tp_overlap"] = again.tp_overlap

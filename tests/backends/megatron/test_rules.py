@@ -57,8 +57,16 @@ RULES = {
         {"offload": 1},
     ),
     "seq-split": (job_of(seq_len=4104), {"tp": 4, "cp": 2}, {"tp": 8, "cp": 2}),
-    "window-cp": (job_of(with_model(DENSE, window=64), Options(cp_comm="p2p")), {"cp": 1}, {"cp": 2}),
-    "context-heads": (job_of(options=Options(cp_comm="a2a")), {"tp": 2, "cp": 4}, {"tp": 4, "cp": 4}),
+    "window-cp": (
+        job_of(with_model(DENSE, window=64), Options(cp_comm="p2p")),
+        {"cp": 1},
+        {"cp": 2},
+    ),
+    "context-heads": (
+        job_of(options=Options(cp_comm="a2a")),
+        {"tp": 2, "cp": 4},
+        {"tp": 4, "cp": 4},
+    ),
     "unfused-cp": (job_of(attention="unfused"), {"cp": 1}, {"cp": 2}),
     "vpp-microbatches": (
         job_of(),
