@@ -52,7 +52,7 @@ def test_target_blocks_write_the_same_options(name: str) -> None:
         again = again.model_copy(update={"tensorboard": None})
     if wanted.data is None and wanted.train_data is None:
         wanted = wanted.model_copy(update={"data": again.data})
-    equal = {"profile_stop": again.profile_stop, "eval_iters": again.eval_iters}
+    equal: dict[str, object] = {"profile_stop": again.profile_stop, "eval_iters": again.eval_iters}
     assert again.log_interval == log_interval(plan)
     equal["log_interval"] = again.log_interval
     if wanted.cp_comm is None:
