@@ -22,6 +22,8 @@ READY := $(VENV)/ready
 PYTHONS := 3.11 3.12 3.13 3.14
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3 python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of processes; each would compile all of parc again, and each worker every test.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test tests check bench fuzz explain acceptance docs site newcomer web matrix dist clean
 

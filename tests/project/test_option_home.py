@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import cache
 
 import pytest
 
@@ -50,7 +51,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
 @pytest.mark.parametrize("package", KNOWN)
 def test_an_option_is_named_in_one_module_outside_its_package(package: str) -> None:
     places: dict[str, set[str]] = defaultdict(set)
-    for name, words in WORDS.items():
+    for name, words in words_of_modules().items():
         for word in words & (KNOWN[package] - SHARED):
             places[word].add(name)
     assert len(places) > 5, "the search has gone blind"
@@ -76,9 +77,12 @@ def words_of(text: str) -> set[str]:
     return {word for words in lists for word in words}
 
 
-WORDS = {
-    name: words_of(path.read_text())
-    for folder in ROOMS.values()
-    for path in (ROOT / folder).rglob("*.py")
-    if not (name := path.relative_to(ROOT).as_posix()).startswith(PACKAGES) and name not in APART
-}
+@cache
+def words_of_modules() -> Mapping[str, set[str]]:
+    return {
+        name: words_of(path.read_text())
+        for folder in ROOMS.values()
+        for path in (ROOT / folder).rglob("*.py")
+        if not (name := path.relative_to(ROOT).as_posix()).startswith(PACKAGES)
+        and name not in APART
+    }
