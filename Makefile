@@ -30,7 +30,9 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(READY)
 	$(BIN)/parc compile examples/llama3_70b.par -o out/llama3_70b
 
-test: check tests
+# Types are checked by one process, so the tests begin meanwhile.
+test: $(READY)
+	$(MAKE) --no-print-directory --jobs 2 check tests
 
 # Tests of one file stay in one process: they share what they compile, and some count processes and ports.
 tests: $(READY)

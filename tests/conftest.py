@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -11,6 +12,8 @@ import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from parc.__main__ import OBJECTS
 
 # Examples are the same each time, and no clock judges how they are drawn, which a loaded machine slows down.
 settings.register_profile(
@@ -24,6 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
+    # As every command does: 16,000 tests are millions of objects, which stay.
+    gc.set_threshold(OBJECTS)
     find_tools()
     hear_signals()
     keep_state_apart()

@@ -71,7 +71,7 @@ def started(folder: Path, **more: str) -> list[tuple[int, str]]:
         )
         for rank in range(2)
     ]
-    said = [node.communicate(timeout=300)[0] for node in nodes]
+    said = [node.communicate(timeout=900)[0] for node in nodes]
     return [(node.returncode, text) for node, text in zip(nodes, said, strict=True)]
 
 

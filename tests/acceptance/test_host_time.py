@@ -12,7 +12,7 @@ from tests.acceptance.support.environments import environment
 from tests.acceptance.support.probe_runs import PROBES
 from tests.acceptance.support.processes import start, stop
 
-LIMIT_SECONDS = 300
+LIMIT_SECONDS = 900
 ENVIRONMENTS = {"megatron": "megatron", "torchtitan": "torchtitan-0.2.2"}
 #: Forward once, backward twice, two half-layers each.
 UNITS = 6

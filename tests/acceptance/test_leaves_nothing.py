@@ -42,7 +42,7 @@ ENDS = {
 }
 SIGNALS = {"ctrl-c": signal.SIGINT, "killed": signal.SIGKILL}
 #: The longest that a guard takes to see that its session is gone, and to end what that left.
-GONE_SECONDS = 60
+GONE_SECONDS = 300
 
 
 def marked(mark: str) -> list[str]:

@@ -33,7 +33,7 @@ goal { require zero == 1 }
 target deepspeed { adam = "torch"; log_interval = 1 }
 launch hosts { starter = mpirun }
 """
-LIMIT_SECONDS = 300
+LIMIT_SECONDS = 900
 
 
 def wrapped() -> str:

@@ -29,7 +29,7 @@ def start(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     )
     command = ["bash", str(folder / "deepspeed" / "launch.sh")]
     return subprocess.run(
-        command, env=variables, cwd=folder, capture_output=True, text=True, timeout=120
+        command, env=variables, cwd=folder, capture_output=True, text=True, timeout=900
     )
 
 

@@ -53,7 +53,7 @@ goal { require zero == 1 }
 target deepspeed { adam = "torch"; log_interval = 1 }
 launch ray { image = "registry/train:1"; volumes = ["runs:/runs"] }
 """
-LIMIT_SECONDS = 300
+LIMIT_SECONDS = 900
 #: Starts a command on the two nodes; its output is the program's.
 Begin = Callable[..., "subprocess.Popen[str]"]
 
@@ -92,7 +92,7 @@ def begin(ray_variables: dict[str, str], temporary: Path) -> Iterator[Begin]:
         )
 
     yield started
-    cluster.communicate(timeout=60)
+    cluster.communicate(timeout=LIMIT_SECONDS)
 
 
 def recorded(begin: Begin, folder: Path, ends: str = "") -> subprocess.Popen[str]:

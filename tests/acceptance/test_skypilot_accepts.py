@@ -39,7 +39,7 @@ def parsed(places: list[tuple[Path, str]], home: Path) -> list[dict[str, Any]]:
         env=made.variables(HOME=str(home), SKYPILOT_DISABLE_USAGE_COLLECTION="1"),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

@@ -28,7 +28,7 @@ launch slurm {{ time = {minutes} min; signal = {signal} s; requeue = {requeue}; 
 """
 #: For a machine several times slower than the one that needs a tenth of them.
 START_SECONDS = 600
-END_SECONDS = 300
+END_SECONDS = 500
 
 
 @pytest.fixture(scope="module")

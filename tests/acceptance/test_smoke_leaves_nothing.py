@@ -99,9 +99,9 @@ def test_after_a_signal(number: signal.Signals, phase: str, tmp_path: Path) -> N
     )
     time.sleep(1.0)
     process.send_signal(number)
-    printed, _ = process.communicate(timeout=120)
+    printed, _ = process.communicate(timeout=LIMIT_SECONDS)
     if number == signal.SIGKILL:
         assert process.returncode == -number, printed
-        wait_until(lambda: not _left(tmp_path), 60, "the guard of a killed run")
+        wait_until(lambda: not _left(tmp_path), 300, "the guard of a killed run")
     assert process.returncode in (130, -signal.SIGKILL), printed
     assert _left(tmp_path) == []

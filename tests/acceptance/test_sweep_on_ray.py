@@ -35,7 +35,7 @@ def _cluster(variables: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
         [sys.executable, program], stdin=pipe, stdout=pipe, text=True, env=variables
     )
     yield process
-    process.communicate(timeout=60)
+    process.communicate(timeout=LIMIT_SECONDS)
 
 
 def test_a_cluster_with_tokens(tmp_path: Path) -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from parc.__main__ import main
 from tests.support.command_line import IMPOSSIBLE, JOB, Parc, Ran
+from tests.support.searched_once import searched_once
+
+
+@pytest.fixture(autouse=True, scope="package")
+def _searched_once() -> Iterator[None]:
+    with searched_once():
+        yield
 
 
 @pytest.fixture

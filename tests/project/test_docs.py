@@ -15,6 +15,7 @@ from parc.dsl.diagnostics import Source
 from parc.dsl.syntax.parser import parse
 from tests.support import simulated_logs
 from tests.support.fences import Fence, fences
+from tests.support.newcomer import PAGES, commands
 from tests.support.paths import ROOT
 
 DOCUMENTS = [
@@ -76,6 +77,12 @@ def record_logs(folder: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_print_what_is_shown(path: Path, tmp_path: Path, update: bool) -> None:
+    if path.relative_to(ROOT).as_posix() in PAGES and not update:
+        # test_newcomer.py types and compares all of them.
+        typed = [line for line, _ in commands(path.relative_to(ROOT).as_posix())]
+        fenced_here = fenced(path, "console")
+        assert typed == [line for fence in fenced_here for line, _ in steps(fence.text)] != []
+        return
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     if path.name == "calibrate.md":
         record_logs(tmp_path)

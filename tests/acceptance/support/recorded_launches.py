@@ -80,7 +80,7 @@ def recorded(script: Path, folder: Path, nodes: int) -> Started:
         cwd=folder,
         env=environment,
         check=True,
-        timeout=60,
+        timeout=600,
         capture_output=True,
     )
     words = (record / "arguments").read_text().split("\0")[:-1]

@@ -112,6 +112,8 @@ def _started(folder: Path, nodes: int, gpus: int, cores: int) -> Iterator[Cluste
             environment = slurm.environment
             control = ["slurmctld", "-D", "-f", str(slurm.configuration)]
             daemons.append(start(control, folder / "slurmctld.out", environment))
+            # A node that registers before its controller listens is asked again minutes later.
+            wait_until(slurm.up, 120, "slurmctld")
             for number in range(1, nodes + 1):
                 daemon = ["slurmd", "-D", "-N", f"n{number}", "-f", str(slurm.configuration)]
                 daemons.append(start(daemon, folder / f"n{number}.out", environment))

@@ -76,7 +76,7 @@ def controller(kind: Kind, nodes: int, folder: Path) -> Iterator[Controller]:
     command = ["slurmctld", "-D", "-f", str(configuration)]
     daemon = start(command, folder / "slurmctld.out", slurm.environment)
     try:
-        wait_until(slurm.up, 120, "slurmctld")
+        wait_until(slurm.up, 600, "slurmctld")
         yield Controller(slurm)
     finally:
         stop(daemon)

@@ -78,7 +78,7 @@ class Slurm:
     ) -> subprocess.CompletedProcess[str]:
         environment = {**self.environment, **(more or {})}
         return subprocess.run(
-            words, text=True, capture_output=True, env=environment, cwd=folder, timeout=180
+            words, text=True, capture_output=True, env=environment, cwd=folder, timeout=600
         )
 
     def text(self, *words: str) -> str:
