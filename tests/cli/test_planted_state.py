@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from parc import api, own_files
-from parc.backends import launch_files
+from parc import api, own_files, resuming
 from parc.__main__ import main
 from parc.dsl.job import Job
 from tests.support.planted_state import COMMON, SECRET, Planted, journals, manifests, ways
@@ -47,7 +46,7 @@ def _solved_once() -> Iterator[None]:
     tested is what becomes of them on the disk, without waiting for it."""
     solve, emit, doubtful = api.plan_targets, api.emit, own_files.doubtful
     plans, emitted, doubts = dict[str, Any](), dict[str, Any](), dict[str, Any]()
-    read, jobs = launch_files.read_jobs, dict[str, Any]()
+    side, sides = resuming.side_of_plan, dict[str, Any]()
 
     def plan_targets(job: Job, *given: Any, **options: Any) -> Any:
         if job.digest not in plans:
@@ -66,15 +65,15 @@ def _solved_once() -> Iterator[None]:
             doubts[key] = doubtful(files)
         return list(doubts[key])
 
-    def read_once(files: Mapping[str, str]) -> Any:
-        key = repr(sorted(files.items()))
-        if key not in jobs:
-            jobs[key] = read(files)
-        return list(jobs[key])
+    def side_once(name: str, target: str, plan: Mapping[str, Any], files: Mapping[str, str]) -> Any:
+        key = repr((name, target, plan, sorted(files.items())))
+        if key not in sides:
+            sides[key] = side(name, target, plan, files)
+        return sides[key]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda number: None)
-        patch.setattr(launch_files, "read_jobs", read_once)
+        patch.setattr(resuming, "side_of_plan", side_once)
         patch.setattr(api, "plan_targets", plan_targets)
         patch.setattr(api, "emit", emit_once)
         patch.setattr(own_files, "doubtful", doubtful_once)
