@@ -42,8 +42,8 @@ def test_there_are_enough_of_each_kind(kind: str) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _solved_once() -> Iterator[None]:
-    """The job is solved, its files are made, read and judged once, and each command takes the answers: what is
-    tested is what becomes of them on the disk, without waiting for it."""
+    """The job is solved, its files are made, read and judged once, and each command takes the answers: what
+    is tested is what becomes of them on the disk, without waiting for it."""
     solve, emit, doubtful = api.plan_targets, api.emit, own_files.doubtful
     plans, emitted, doubts = dict[str, Any](), dict[str, Any](), dict[str, Any]()
     side, sides = resuming.side_of_plan, dict[str, Any]()
