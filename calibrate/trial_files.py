@@ -23,6 +23,7 @@ from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.inputs.documents import json_value
 from ..dsl.inputs.files import text_of as file_text
 from .codes import LAYOUT, OTHER_JOB, UNREADABLE
+from .compiled_folder import is_compiled, layout_of
 from .log_files import LOGS
 
 Layouts = Mapping[str, Mapping[str, int]]
@@ -58,18 +59,24 @@ def listed(plans: Sequence[Plan]) -> str:
 
 def logs_of(paths: Sequence[str], layouts: Layouts) -> tuple[list[str], Layouts, set[str]]:
     """The logs at `paths`, where a folder of trials stands for the folders of those that ran; their layouts
-    beside the given ones; and which of the logs are of trials.
+    beside the given ones, of a folder that `parc compile` wrote too; and which of the logs are of trials.
 
     Raises JobError for a folder that `parc trials` did not write, and where none of its trials ran.
     """
     found: list[str] = []
     trials: dict[str, dict[str, int]] = {}
+    compiled: dict[str, dict[str, int]] = {}
     for path in paths:
         listed = os.path.isfile(os.path.join(path, LISTED))
         folders = layouts_of(Path(path)) if listed else {}
         trials |= folders
         found += folders or [path]
-    given = {folder: {**layout, **layouts.get("", {})} for folder, layout in trials.items()}
+        if not listed and is_compiled(path):
+            compiled[path] = {**layout_of(path), **layouts.get(path, {})}
+    given = {
+        folder: {**layout, **layouts.get("", {})}
+        for folder, layout in (*trials.items(), *compiled.items())
+    }
     return found, {**layouts, **given}, set(trials)
 
 

@@ -20,7 +20,10 @@ NAME = "calibrate"
 
 def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    log = "what one run printed, or a folder of trials that ran; with =JOB.par of that job"
+    log = (
+        "what one run printed, or a folder of trials or of `parc compile` with run*.log in it; with =JOB.par "
+        "of that job"
+    )
     add("log", nargs="+", type=log_and_job, metavar="LOG[=JOB.par]", help=log)
     jobs = "a job file that ran; of several, each log's is the one that its first lines tell"
     add("--job", action="append", default=[], metavar="JOB", help=jobs)
@@ -58,6 +61,7 @@ def layout_of_log(text: str) -> tuple[str, dict[str, int]]:
 
 
 def run(arguments: Namespace) -> int:
+    arguments.log = [(path, job or _compiled_from(path, arguments)) for path, job in arguments.log]
     jobs = _jobs(arguments)
     from parc.calibrate.calibration import calibrate
     from parc.calibrate.site_file import is_ours, site_text
@@ -80,6 +84,26 @@ def run(arguments: Namespace) -> int:
     else:
         print_text(calibration_text(result, str(arguments.output), changed))
     return 0
+
+
+def _compiled_from(path: str, arguments: Namespace) -> str | None:
+    """The file of the job that an output folder was compiled from: one of --job, in the folder or beside it.
+    None for what is no such folder. Raises JobError where the folder is of none of them."""
+    from parc.calibrate.codes import OTHER_JOB
+    from parc.calibrate.compiled_folder import is_compiled, job_files
+
+    if not is_compiled(path):
+        return None
+    digest, files = job_files(path)
+    tried = list(dict.fromkeys([*arguments.job, *files]))
+    for each in tried:
+        job = load_job(Namespace(job=each, set=arguments.set, stage=arguments.stage))
+        if job.digest == digest:
+            return each
+    message = f"`{path}` was compiled from none of {', '.join(tried)}" if tried else ""
+    message = message or f"the job of `{path}` is not beside it"
+    help = f"name the job as it was compiled, with the same --set: {path}=JOB.par"
+    raise JobError([Diagnostic(OTHER_JOB, message, help=help)])
 
 
 def _jobs(arguments: Namespace) -> dict[str, Job]:

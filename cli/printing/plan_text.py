@@ -64,14 +64,15 @@ def estimate_text(
     """One priced layout in full, and what runs on the cluster tell of it."""
     head = [*title(job, estimate.layout), "", *_laid_out(f"  {target}  ", estimate.layout), ""]
     ran = expected_lines(estimate.step_seconds, measured)
-    return "\n".join([*head, *estimate_lines(job, target, estimate), *ran])
+    return "\n".join([*head, *estimate_lines(job, target, estimate, reserved=True), *ran])
 
 
 def _laid_out(head: str, layout: Layout) -> list[str]:
     return parts(head, layout_parts(layout))
 
 
-def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
+def estimate_lines(job: Job, target: str, estimate: Estimate, reserved: bool = False) -> list[str]:
+    """A priced layout; where asked, with what PyTorch's allocator holds of the GPU's memory."""
     stage, stages = estimate.fullest, estimate.stages
     where = f", stage {stage.index} of {len(stages)} (the fullest)" if len(stages) > 1 else ""
     ceiling = estimate.ceiling_bytes / GIB
@@ -85,6 +86,7 @@ def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
         f"{target}{where}",
         f"  memory  {used:<{USED}} {_bar(sum(memory.values()), ceiling)}",
         *parts(BELOW, _terms(memory)),
+        *(_reserved(job, target, stage.memory_bytes) if reserved else ()),
         f"  step    {step:<{USED}} {_shares(estimate.time)}",
         *parts(BELOW, _terms(estimate.time)),
         *parts(BELOW, [*reached(job, estimate), total, *trained(job, estimate)]),
@@ -92,6 +94,17 @@ def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
         *words("  error   ", _error(estimate)),
         *checkpoint_lines(job, target, estimate),
     ]
+
+
+def _reserved(job: Job, target: str, used_bytes: int) -> list[str]:
+    """The two figures that people read of a GPU: PyTorch's own, and nvidia-smi's."""
+    from parc.backends import BACKENDS
+    from parc.compiler.case import Case
+    from parc.compiler.memory.peak import context_bytes
+
+    outside = context_bytes(Case(job, BACKENDS[target].target))
+    held = f"PyTorch reserves {(used_bytes - outside) / GIB:.1f} GiB"
+    return parts(BELOW, [held, f"nvidia-smi shows {used_bytes / GIB:.1f}"])
 
 
 def title(job: Job, layout: Layout) -> list[str]:

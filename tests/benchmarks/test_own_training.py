@@ -13,6 +13,7 @@ import parc
 from benchmarks.accuracy import accuracy
 from parc.__main__ import main
 from parc.compiler.plan import RECOMPUTE, Estimate
+from parc.printing.plan_text import estimate_text
 from tests.support.paths import ROOT
 
 DATA = ROOT / "benchmarks" / "data"
@@ -110,3 +111,17 @@ def test_what_filled_the_card_is_no_safe_run() -> None:
     """76.7 of 79.1 GiB were used: no chance under 1 % to run out."""
     assert on_device("own-h100-t10") > 76
     assert planned("own-h100-t10", LIBRARY).out_of_memory > 0.05
+
+
+@pytest.mark.usefixtures("site")
+def test_an_estimate_prints_what_pytorch_reserved_and_what_the_device_showed() -> None:
+    """Both were read while the jobs ran: of PyTorch, and of nvidia-smi."""
+    for name, run in ROWS.items():
+        estimate = planned.__wrapped__(name, LIBRARY)
+        text = estimate_text(parc.load("job.par"), run.row.framework, estimate)
+        printed = re.search(r"PyTorch reserves ([\d.]+) GiB · nvidia-smi\s+shows ([\d.]+)", text)
+        device = re.search(r"device ([\d.]+) GiB", run.row.notes)
+        assert printed and device, name
+        measured = run.row.mem_gb or 0, float(device[1])
+        for said, was in zip(map(float, printed.groups()), measured, strict=True):
+            assert said == pytest.approx(was, rel=0.03), name
