@@ -69,6 +69,8 @@ def _environment() -> Environment:
     """Jinja with autoescape: each value is escaped for HTML, except what this module marks as safe."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    from parc.backends.languages.compiled_templates import CompiledTemplates
+
     return Environment(
         loader=PackageLoader("parc.templates", "report"),
         undefined=StrictUndefined,
@@ -76,6 +78,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=CompiledTemplates(),
     )
 
 

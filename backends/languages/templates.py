@@ -16,6 +16,7 @@ from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
 from . import bash, python, toml
+from .compiled_templates import CompiledTemplates
 from .language import Language, Written
 
 LANGUAGES = (bash.LANGUAGE, python.LANGUAGE, toml.LANGUAGE)
@@ -31,6 +32,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_only_written,
         extensions=[Writers],
+        bytecode_cache=CompiledTemplates(),
     )
     made.filters |= {"name": python.name, "number": python.number}
     for language in LANGUAGES:

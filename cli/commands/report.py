@@ -16,7 +16,8 @@ def arguments(parser: ArgumentParser) -> None:
     output = "the page, or with --markdown the text; JOB.html, or standard output"
     add("-o", "--output", type=output_path, metavar="FILE", help=output)
     add("--markdown", action="store_true", help="a text for a pull request in place of the page")
-    add("--force", action="store_true", help="replace a file that parc did not write")
+    force = "replace a file that parc did not write, and draw a page that is up to date again"
+    add("--force", action="store_true", help=force)
     add_targets(parser)
     add_overrides(parser)
 
@@ -26,8 +27,10 @@ def run(arguments: Namespace) -> int:
     from parc.report.html import OURS, report_html
     from parc.report.markdown import OURS_MARKDOWN, report_markdown
 
-    from ..api import plan_targets
+    from ..api import plan_targets, target_names
+    from ..kept_page import kept_page
     from ..printing.terminal import print_diagnostics, print_text, progress
+    from ..writing.receipts import remember
     from ..writing.single_file import refuse, replace
 
     output = arguments.output
@@ -36,6 +39,10 @@ def run(arguments: Namespace) -> int:
     mark = OURS_MARKDOWN if arguments.markdown else OURS
     if output is not None:
         refuse(output, lambda text: text.startswith(mark), arguments.force)
+    asked = target_names(job, arguments.target)
+    if output and not arguments.markdown and not arguments.force and kept_page(output, job, asked):
+        print_text(f"{output}: up to date")
+        return 0
     planned = plan_targets(job, arguments.target, progress, keep=not arguments.markdown, fewer=True)
     print_diagnostics(planned.diagnostics())
     if not planned.plans:
@@ -45,6 +52,8 @@ def run(arguments: Namespace) -> int:
         print_text(text.rstrip("\n"))
         return 0
     replace(output, text)
+    if not arguments.markdown:
+        remember(output, text.encode())
     print_text(
         f"{output}: {len(text.encode()) / 1e3:,.0f} KB, opens in any browser without a network"
         if not arguments.markdown

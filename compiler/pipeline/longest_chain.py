@@ -25,6 +25,7 @@ from functools import cached_property
 
 #: Time of passes in one direction by rank and chunk, in any unit.
 Times = Sequence[Sequence[int]]
+_WarmUp = tuple[list[int], list[int]]
 
 
 def longest_chain(forward: Times, backward: Times, microbatches: int, group: int) -> int:
@@ -41,7 +42,7 @@ class Ranks:
     forward: Times
     backward: Times
     group: int
-    _turns: dict[tuple[int, bool, int], int] = field(default_factory=dict, compare=False)
+    _gains: dict[tuple[int, int], int] = field(default_factory=dict, compare=False)
 
     @property
     def vpp(self) -> int:
@@ -61,7 +62,7 @@ class Ranks:
     @cached_property
     def ramps(self) -> list[int]:
         """The longest way to a rank and back, beside all passes of that rank."""
-        begins = _warm_up(self.forward, self.group)[0], _warm_up(self.backward, self.group)[0]
+        begins = self._warm_ups[0][0], self._warm_ups[1][0]
         own = [self.group * sum(rank[:-1]) for rank in self.chunks]
         return [there + back - less for there, back, less in zip(*begins, own, strict=True)]
 
@@ -72,20 +73,36 @@ class Ranks:
         inner = range(1, pp - 1) if pp > 2 else range(pp)
         return max(inner, key=lambda rank: (self.slots[rank], rank))
 
-    def turn(self, rank: int, ahead: bool, passes: int) -> int:
-        """The gain of a turn (`_turn`) in steps of so many passes in one direction: one that no rank's
-        warm-up fills is like any longer one."""
-        key = rank, ahead, min(passes, _run_ahead(self.forward, self.group, 0) + 1)
-        if key not in self._turns:
-            ways = (self.forward, self.backward) if ahead else (self.backward, self.forward)
-            self._turns[key] = _turn(*ways, self.group, key[2], rank)
-        return self._turns[key]
+    def gain(self, rank: int, passes: int) -> int:
+        """The most that turns of a rank's chain gain in steps of so many passes in one direction: one that no
+        rank's warm-up fills is like any longer one."""
+        key = rank, min(passes, self._longest_warm_up)
+        if key not in self._gains:
+            ahead = _turn(self.forward, self.backward, self.group, key[1], rank)
+            behind = _turn(self.backward, self.forward, self.group, key[1], rank)
+            both = _run_ahead(self.forward, self.group, rank) < passes
+            self._gains[key] = ahead + behind if both else max(ahead, behind)
+        return self._gains[key]
 
     @cached_property
     def once(self) -> int:
         """The longest chain that waits for the heaviest chunks in one direction alone, of one group."""
-        ways = (self.forward, self.backward), (self.backward, self.forward)
-        return max(_warm_up(go, self.group)[1][-1] + sum(map(sum, back)) for go, back in ways)
+        forward, backward = (ends[-1] for _, ends in self._warm_ups)
+        passes = (sum(map(sum, way)) for way in (self.backward, self.forward))
+        return max(map(sum, zip((forward, backward), passes, strict=True)))
+
+    @cached_property
+    def _longest_warm_up(self) -> int:
+        return _run_ahead(self.forward, self.group, 0) + 1
+
+    @cached_property
+    def _warm_ups(self) -> tuple[_WarmUp, _WarmUp]:
+        """Those of both directions; where passes of one take a multiple of the other's, so do these."""
+        begins, ends = found = _warm_up(self.forward, self.group)
+        times = self.backward[0][0] // self.forward[0][0] if self.forward[0][0] else 0
+        if [[times * each for each in rank] for rank in self.forward] != self.backward:
+            return found, _warm_up(self.backward, self.group)
+        return found, ([times * each for each in begins], [times * each for each in ends])
 
 
 @dataclass(frozen=True)
@@ -105,11 +122,8 @@ class Chains:
         """The time of chains that every step has. Of ranks that are alike the last turns best."""
         ranks, stays, passes = self.ranks, self.stays, self.microbatches * self.ranks.vpp
         times = [max(stays)]
-        for rank in {0, ranks.slowest_inner, len(stays) - 1, stays.index(max(stays))}:
-            ahead, behind = (ranks.turn(rank, way, passes) for way in (True, False))
-            times.append(stays[rank] + max(ahead, behind))
-            if _run_ahead(ranks.forward, ranks.group, rank) < passes:
-                times.append(stays[rank] + ahead + behind)
+        for rank in {0, ranks.slowest_inner, len(stays) - 1, stays.index(times[0])}:
+            times.append(stays[rank] + ranks.gain(rank, passes))
         if ranks.group == self.microbatches:
             times.append(ranks.once)
         return times
@@ -184,7 +198,7 @@ class Chains:
         return self.ranks.group * max(max(backward) - min(backward) - min(forward), 0)
 
 
-def _warm_up(times: Times, group: int) -> tuple[list[int], list[int]]:
+def _warm_up(times: Times, group: int) -> _WarmUp:
     """When each rank can begin the last chunk's first group, and when it ends it, with passes of one
     direction alone: the first and the last pass of a group wait for those of the rank before, and for the
     rank itself."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.report.html import OURS
 from parc.report.markdown import OURS_MARKDOWN, marked
 from tests.support.command_line import IMPOSSIBLE, JOB, Parc, tree
@@ -34,6 +35,29 @@ def test_a_page_is_written_over_one_and_over_nothing_else(run: Parc) -> None:
 def test_the_page_is_named_for_the_job(run: Parc) -> None:
     assert run("report", "job.par").code == 0
     assert Path("job.html").read_text().startswith(OURS)
+
+
+def test_a_page_that_is_up_to_date_is_not_solved_again(
+    run: Parc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise JobError([Diagnostic("PAR000", "solved again")])
+
+    Path("job.par").write_text(JOB)
+    assert run("compile", "job.par", "-o", "out").code == 0
+    page = Path("out/report.html")
+    drawn = page.read_bytes()
+    report = ("report", "job.par", "-o", str(page))
+    with monkeypatch.context() as patched:
+        patched.setattr("parc.api.plan_targets", refused)
+        assert run(*report).out == f"{page}: up to date\n"
+        for changed in ("--set=train.global_batch=64", "--target=megatron", "--force"):
+            assert "solved again" in run(*report, changed).err
+        page.write_bytes(drawn.replace(b"</footer>", b"!</footer>"))
+        assert "solved again" in run(*report).err
+    assert "KB" in run(*report, "--target=megatron").out
+    assert run(*report, "--target=megatron").out == f"{page}: up to date\n"
+    assert "KB" in run(*report).out
 
 
 def test_only_the_targets_that_are_asked_for(run: Parc) -> None:
