@@ -97,7 +97,7 @@ class Ranks:
 
     @cached_property
     def _warm_ups(self) -> tuple[_WarmUp, _WarmUp]:
-        """Warm-ups of both directions; where one's passes take a multiple of the other's, so do its warm-ups."""
+        """Warm-ups of both directions; a multiple of one's passes takes that multiple of its warm-up."""
         begins, ends = found = _warm_up(self.forward, self.group)
         times = self.backward[0][0] // self.forward[0][0] if self.forward[0][0] else 0
         if [[times * each for each in rank] for rank in self.forward] != self.backward:
