@@ -42,7 +42,7 @@ class NamedFolders:
 
     def has_folder(self, folder: str, script: str) -> bool:
         """Whether a relative folder is there, seen from the start or from a script's folder or one above it,
-        or a page there (`*.md`) says to make it, or starts the script by bash and not by sbatch, or a script
+        or a page there or in `docs` (`*.md`) says to make it, or starts the script by bash and not by sbatch, or a script
         there makes it that submits this one or sets up.
 
         Where a job is submitted is not written in its script: mostly at the root of its repository.
@@ -94,13 +94,14 @@ class NamedFolders:
         return found if len(found) <= _MOST_NAMES else ()
 
     def _pages(self, place: Path) -> Iterator[str]:
-        """The pages in a folder, README.md first."""
-        try:
-            names = sorted(name for name in os.listdir(place) if name.endswith(".md"))
-        except OSError:
-            return
-        for name in sorted(names, key=lambda name: name != "README.md")[:_MOST_PAGES]:
-            yield self(os.path.join(place, name)) or ""
+        """The pages in a folder and in its `docs`, README.md first."""
+        for folder in (place, place / "docs"):
+            try:
+                names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
+            except OSError:
+                continue
+            for name in sorted(names, key=lambda name: name != "README.md")[:_MOST_PAGES]:
+                yield self(os.path.join(folder, name)) or ""
 
     def _read(self, path: str) -> str | None:
         try:

@@ -67,8 +67,8 @@ _SPREADS = re.compile(
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     nodes, pods = launch.number("nodes"), launch.number("pods")
-    # One node in each of several pods may be several jobs.
-    if nodes and pods and nodes != pods and nodes > 1:
+    # One node in each of several pods may be several jobs, and other manifests bring the pods of a Ray cluster.
+    if nodes and pods and nodes != pods and nodes > 1 and not _joined(launch):
         related = (Related(f"{pods} pods", launch.facts["pods"]),)
         yield Complaint(f"{nodes} nodes in a job of {pods} pods", launch.facts["nodes"], related)
     elif nodes == 1 and pods and pods > 1 and _one_job(launch):
@@ -85,6 +85,14 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         related = (Related(f"{gpus} GPUs of a pod", launch.facts["gpus_per_pod"]),)
         message = f"{each} processes in a pod of {gpus} GPUs"
         yield Complaint(message, launch.facts["gpus_per_node"], related)
+
+
+def _joined(launch: LaunchedJob) -> bool:
+    """Whether the pods start a cluster of Ray, which others join."""
+    return any(
+        each.programs[-1] == "ray" and "start" in {word.text for word in each.words[1:3]}
+        for each in launch.config.trace
+    )
 
 
 def _one_job(launch: LaunchedJob) -> bool:

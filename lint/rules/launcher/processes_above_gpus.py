@@ -1,7 +1,8 @@
 """More processes on a node than it has GPUs.
 
 Why:
-Two ranks share a GPU, and NCCL refuses: "Duplicate GPU detected".
+Two ranks share a GPU, and NCCL refuses: "Duplicate GPU detected". An accelerate launch with more processes than
+`gpu_ids` names stops: the ranks beyond them have no device.
 
 Bad:
 #!/bin/bash
@@ -19,6 +20,8 @@ srun torchrun --nproc-per-node 4 pretrain_gpt.py --num-layers 32
 import re
 from collections.abc import Iterator
 
+from ....compiler.target import Effect
+from ....dsl.diagnostics import Severity
 from ....reading.facts import dashed, number_of, text_of
 from ...facts.batch import batches
 from ...facts.commands import ran_by
@@ -29,6 +32,7 @@ from ...finding import Complaint, Related
 CODE = "PAR603"
 TITLE = "more processes than GPUs on a node"
 SEVERITY = "warning"
+STOPS = "itself"
 SOURCE = "NVlabs/Sana#204; huggingface/accelerate#3894"
 FILE = "job.sbatch"
 
@@ -79,4 +83,6 @@ def _named_gpus(launch: LaunchedJob) -> Iterator[Complaint]:
     if count // over > gpus:
         related = (Related(f"{gpus} GPUs", named),)
         message = f"{count // over} processes on a machine, and gpu_ids names {gpus} GPUs"
-        yield Complaint(message, processes, related)
+        # A config alone leaves the counts to the command that names it.
+        severity: Severity | None = "error" if launch.config.trace else None
+        yield Complaint(message, processes, related, severity=severity, effect=Effect.STOPS)

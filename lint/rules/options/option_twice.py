@@ -42,11 +42,14 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _takes_one(launch: LaunchedJob, name: str) -> bool:
-    """Whether the program's parser knows an option, and keeps one value of it."""
+    """Whether the program's parser knows an option, and keeps one value of it; a field of the program's own
+    arguments is an option that is stored."""
     if launch.parsed_by_megatron:
         forms = launch.release("megatron").forms(name)
     elif reads_training_arguments(launch):
         forms = tuple(launch.release(TRANSFORMERS).history.forms_of(name))
+        if not forms:
+            return launch.declares(name)
     else:
         forms = ()
     return bool(forms) and all(form.count == "" for form in forms)

@@ -7,6 +7,7 @@ from . import (
     guard_fires,
     hidden_exit,
     hostfile_line,
+    loose_continue,
     missing_file,
     not_exported,
     octal_job_id,
@@ -34,4 +35,5 @@ MODULES = (
     redirect_folder,
     hostfile_line,
     hidden_exit,
+    loose_continue,
 )

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from ....backends.huggingface.option_rows import CONFIG_FILE, KIND
 from ....reading.facts import UNREAD, text_of
-from ...facts.launched_job import LaunchedJob
+from ...facts.launched_job import LaunchedJob, is_script
 from ...facts.trainer import deepspeed_of_trainer
 from ...finding import Complaint, Place
 
@@ -61,12 +61,18 @@ def _of_accelerate(launch: LaunchedJob) -> bool:
 
 
 def _strict(launch: LaunchedJob) -> Iterator[Complaint]:
-    """DeepSpeed configs that Hjson takes and JSON does not."""
+    """DeepSpeed configs that Hjson takes and JSON does not; one that a script writes has the script's text."""
     for path in dict.fromkeys(setting.path for setting in launch.all("json")):
+        text = launch.config.texts.get(path) or "{}"
         try:
-            json.loads(launch.config.texts.get(path) or "{}")
+            json.loads("{}" if _is_shell(path, text) else text)
         except json.JSONDecodeError as error:
             message = f"json.load refuses this config: {error.msg}"
             yield Complaint(message, Place(path, error.lineno, error.colno))
         except (ValueError, RecursionError):
             continue
+
+
+def _is_shell(path: str, text: str) -> bool:
+    """Whether a config's text is that of a script, in which a heredoc writes it."""
+    return is_script(path, text) and not text.lstrip().startswith(("{", "[", "//", "/*"))

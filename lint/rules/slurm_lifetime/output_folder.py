@@ -6,8 +6,8 @@ SLURM opens the files before the script runs. If the folder is not there the job
 all. A relative folder that nothing in the repository creates is a warning, and a hint where `.gitignore`
 names it: its author has it, and a new clone has not. It is a hint where the script's usage says to make the
 folder first, and of a folder that does not hang on the checkout (`/fsx/logs`): that one is missing once.
-Nothing is said where a page (`*.md`) beside the script or above it says to make the folder or starts the
-script by bash, or a script there makes it and then submits this one.
+Nothing is said where a page (`*.md`) beside the script or above it, or in a `docs` there, says to make the
+folder or starts the script by bash, or a script there makes it and then submits this one.
 
 Bad:
 #!/bin/bash
