@@ -39,6 +39,12 @@ POD = (
     "          python3 -m verl.trainer.main_ppo trainer.n_gpus_per_node=8 trainer.nnodes=2 "
     "data.train_batch_size=64 actor_rollout_ref.actor.ppo_mini_batch_size=64\n"
 )
+FREE = "accelerate launch --num_processes 8 train.py --output_dir o --learning_rate 1e-5"
+TITAN = "torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file {}.toml {}\n"
+TOML = (
+    '[model]\nname = "llama3"\nflavor = "8B"\n[optimizer]\nlr = 3e-4\n'
+    '[checkpoint]\nenable_checkpoint = true\nfolder = "/shared/run"\n'
+)
 LOOSE = 'if [ ! -d "$1" ]; then\n    {}\nfi\ntorchrun --nproc_per_node 8 train.py --load "$1"\n'
 #: Code, its levels, and files.
 CASES: dict[str, tuple[str, list[str], dict[str, str]]] = {
@@ -73,7 +79,7 @@ CASES: dict[str, tuple[str, list[str], dict[str, str]]] = {
     "the head of a Ray cluster": (
         "PAR471", [], {"a.yaml": POD % "ray start --head --port=6379"},
     ),
-    "nodes without a cluster": ("PAR471", ["warning"], {"a.yaml": POD % "nvidia-smi"}),
+    "nodes without a cluster": ("PAR471", ["info"], {"a.yaml": POD % "nvidia-smi"}),
     "continue in no loop": ("PAR815", ["error"], {"a.sh": LOOSE.format("continue")}),
     "continue behind a guard": ("PAR815", ["error"], {"a.sh": LOOSE.format("echo no; continue")}),
     "continue in a loop": (
@@ -85,6 +91,38 @@ CASES: dict[str, tuple[str, list[str], dict[str, str]]] = {
         {"a.sh": "skip() {\n" + LOOSE.format("continue") + "}\nfor x in a b; do skip $x; done\n"},
     ),
     "continue as a word": ("PAR815", [], {"a.sh": LOOSE.format('echo "continue"')}),
+    "experts of a program that is not there": (
+        "PAR486", ["info"],
+        {
+            "a.sh": TRAINER.replace("--deepspeed ", "--deepspeed z.json --model_name_or_path a/Mixtral-8x7B\n"),
+            "z.json": ZERO,
+        },
+    ),
+    "switches of another network, of no count of nodes": (
+        "PAR703", ["info"], {"a.sh": f"export NCCL_IB_DISABLE=1 NCCL_IB_HCA=mlx5\n{FREE}\n"},
+    ),
+    "switches of another network, of nodes that a caller counts": (
+        "PAR703", ["warning"],
+        {
+            "a.sh": "export NCCL_IB_DISABLE=1 NCCL_IB_HCA=mlx5\n"
+            + FREE.replace("launch ", "launch --num_machines $HOSTS ") + "\n",
+        },
+    ),
+    "a seed checkpoint and the job that begins with it": (
+        "PAR675", [],
+        {
+            "seed.sh": TITAN.format("t", "--checkpoint.create_seed_checkpoint"),
+            "train.sh": TITAN.format("u", ""),
+            "t.toml": TOML, "u.toml": TOML.replace("3e-4", "1e-4"),
+        },
+    ),
+    "two jobs with one folder": (
+        "PAR675", ["info"],
+        {
+            "one.sh": TITAN.format("t", ""), "two.sh": TITAN.format("u", ""),
+            "t.toml": TOML, "u.toml": TOML.replace("3e-4", "1e-4"),
+        },
+    ),
     "a folder that the docs say to make": (
         "PAR647", [],
         {

@@ -277,14 +277,15 @@ CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
         "PAR486", ["warning"],
         {
             "a.sh": TRAINER + "--model_name_or_path a/Qwen3-30B-A3B --deepspeed d.json\n",
+            "train.py": "import transformers\n",
             "d.json": JSON % "",
         },
     ),
     "experts of a config.json beside the script": (
         "PAR486", ["warning"],
         {
-            "a.sh": TRAINER + "--model_name_or_path . --deepspeed d.json\n", "d.json": JSON % "",
-            "config.json": json.dumps(MIXTRAL),
+            "a.sh": TRAINER + "--model_name_or_path . --deepspeed d.json --finetuning_type full\n",
+            "d.json": JSON % "", "config.json": json.dumps(MIXTRAL),
         },
     ),
     "a name with no experts behind it": (
@@ -358,7 +359,7 @@ CASES: dict[str, tuple[str, list[object], dict[str, str]]] = {
     "a process in each pod": ("PAR471", ["error"], python_in_pods(3, 8, OF_TRAINER)),
     "a process for each GPU": ("PAR471", [], python_in_pods(3, 1, OF_TRAINER)),
     "a process in one pod": ("PAR471", [], python_in_pods(0, 8, OF_TRAINER)),
-    "a program that nobody knows": ("PAR471", ["warning"], python_in_pods(3, 8, "")),
+    "a program that nobody knows": ("PAR471", ["info"], python_in_pods(3, 8, "")),
     "a program that starts its ranks": (
         "PAR471", [],
         {**python_in_pods(3, 8, ""), "train.py": "import torch\ntorch.multiprocessing.spawn(f)\n"},

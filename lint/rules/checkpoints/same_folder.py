@@ -5,7 +5,8 @@ Whichever starts second goes on from the other's step, weights and data, or stop
 Megatron-LM compares the model's sizes with those of the checkpoint. It also stops where tp or pp differ and
 neither job resumes what the other one saved: in the format `torch`, and from 0.15 on with a distributed
 optimizer without `--dist-ckpt-optim-fully-reshardable`. Other layouts that resume are no finding. It is a
-hint where the sizes are the same, since a later stage may be meant to go on from an earlier one.
+hint where the sizes are the same, since a later stage may be meant to go on from an earlier one. A checkpoint
+that torchtitan writes as the seed of others is meant for them.
 
 Bad:
 --- base.sh
@@ -64,6 +65,8 @@ _SETTINGS = (
     ("yaml", "model_name_or_path"),
     ("yaml", "dataset"),
 )
+#: torchtitan's job that initialises a model on one GPU for those that divide it.
+_SEED = "checkpoint.create_seed_checkpoint"
 
 
 class _Difference(NamedTuple):
@@ -83,10 +86,17 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     theirs = None if first is None else kept_by(first)
     if first is None or theirs is None or theirs.folder is None:
         return
+    if _seeds(launch.config) or _seeds(first):
+        return
     found = _other(launch.config, first)
     # What the third script of a folder would be told, the second was.
     if found and not any(_other(each, first) for each in between):
         yield _complaint(launch, kept, first, theirs.folder, found)
+
+
+def _seeds(config: LaunchConfig) -> bool:
+    """Whether a launch writes the checkpoint from which the others are meant to begin."""
+    return any(each.name.removeprefix("--") == _SEED for each in config.settings)
 
 
 def _complaint(

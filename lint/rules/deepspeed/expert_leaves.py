@@ -3,14 +3,15 @@
 Why:
 Under ZeRO 3 a module gathers its parameters when it runs, and all ranks must gather the same ones. Ranks send
 their tokens to different experts, so they wait for each other for ever. A leaf is gathered as a whole. From
-0.18 on DeepSpeed makes leaves of the blocks of Mixtral, Qwen2-MoE and Qwen3-MoE by itself.
+0.18 on DeepSpeed makes leaves of the blocks of Mixtral, Qwen2-MoE and Qwen3-MoE by itself. It is a hint of a
+program of one's own that is not at hand: it may make them, or train adapters.
 
 Bad:
 --- ds_config.json
 {"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}
 --- launch.sh
-deepspeed --num_gpus 8 train.py --output_dir out --per_device_train_batch_size 1 --learning_rate 1e-5 \\
-    --model_name_or_path mistralai/Mixtral-8x7B-v0.1 --deepspeed ds_config.json
+deepspeed --num_gpus 8 src/train.py --output_dir out --per_device_train_batch_size 1 --learning_rate 1e-5 \\
+    --model_name_or_path mistralai/Mixtral-8x7B-v0.1 --deepspeed ds_config.json --finetuning_type full
 
 Good:
 --- ds_config.json
@@ -23,6 +24,7 @@ from collections.abc import Iterator
 
 from ....backends.deepspeed.option_rows import LEAVES, ROWS
 from ....backends.huggingface.option_rows import BASE
+from ....dsl.diagnostics import Severity
 from ....reading.facts import number_of, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import is_on, read_by_trainer, trainer_argument
@@ -62,7 +64,16 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     message = f"{model} has experts, and under ZeRO 3 no block of them is a leaf"
     since = f" (from DeepSpeed {_FIRST_KNOWN} on it is one by itself)"
     cure = f"{LEAVES}.classes names the class of the block"
-    yield Complaint(message, name, related, cure + (since if _KNOWN.search(model) else ""))
+    help_text = cure + (since if _KNOWN.search(model) else "")
+    severity: Severity | None = None if _is_at_hand(launch) else "info"
+    yield Complaint(message, name, related, help_text, severity)
+
+
+def _is_at_hand(launch: LaunchedJob) -> bool:
+    """Whether it is known what the program does: it is read, or a published one that says what it trains."""
+    published = launch.kind.launcher in ("llamafactory", "axolotl", "trl", "swift")
+    stated = trainer_argument(launch, "finetuning_type") or trainer_argument(launch, "train_type")
+    return published or stated is not None or launch.program_text is not None
 
 
 def _has_experts(launch: LaunchedJob, model: str) -> bool:

@@ -4,7 +4,7 @@ Why:
 NCCL takes one network. With NCCL_IB_DISABLE=1 or NCCL_NET=Socket none of its InfiniBand switches is read, and
 what leaves a node goes over TCP, at a tenth of the rate or less. `FI_PROVIDER=efa` only does something where
 AWS's plug-in for NCCL is installed: copied to another cluster it hides that nothing uses the fast network.
-On one node nothing leaves it. It is a hint where a caller may set the variable.
+On one node nothing leaves it. It is a hint where a caller may set the variable, and where no file counts nodes.
 
 Bad:
 export NCCL_IB_DISABLE=1
@@ -32,6 +32,8 @@ SOURCE = "NCCL user guide, NCCL_IB_DISABLE and NCCL_NET; libfabric fi_provider(7
 SINCE = "2026-12"
 TRAINING = True
 
+#: Options of launchers that say on how many nodes they start, or on which.
+_COUNTS = ("--nnodes", "--num-machines", "--num-nodes", "--hostfile")
 #: Adapters and addresses that only NCCL's InfiniBand reads; its timeouts stand in scripts for any cluster.
 _OF_INFINIBAND = ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_IB_TC", "NCCL_IB_SL")
 #: Providers of libfabric that a plug-in hands to NCCL.
@@ -88,5 +90,11 @@ def _complaint(
     launch: LaunchedJob, message: str, at: Setting, other: Setting, cure: str
 ) -> Complaint:
     defaulted = launch.defaulted(at) or launch.defaulted(other)
-    severity: Severity | None = "info" if defaulted else None
+    severity: Severity | None = "info" if defaulted or not _spread(launch) else None
     return Complaint(message, at, (Related(_text(other), other),), cure, severity)
+
+
+def _spread(launch: LaunchedJob) -> bool:
+    """Whether the files count nodes, or leave the count to a variable: without one the job mostly has one."""
+    counted = launch.setting("launcher", *_COUNTS) or launch.setting("yaml", "num_machines")
+    return counted is not None or "nodes" in launch.facts and not launch.unknown("nodes")
