@@ -42,8 +42,8 @@ class NamedFolders:
 
     def has_folder(self, folder: str, script: str) -> bool:
         """Whether a relative folder is there, seen from the start or from a script's folder or one above it,
-        or a page there or in `docs` (`*.md`) says to make it, or starts the script by bash and not by sbatch, or a script
-        there makes it that submits this one or sets up.
+        or a page there or in `docs` (`*.md`) says to make it, or starts the script by bash and not by sbatch,
+        or a script there makes it that submits this one or sets up.
 
         Where a job is submitted is not written in its script: mostly at the root of its repository.
         """

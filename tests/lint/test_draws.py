@@ -94,7 +94,7 @@ CASES: dict[str, tuple[str, list[str], dict[str, str]]] = {
     "experts of a program that is not there": (
         "PAR486", ["info"],
         {
-            "a.sh": TRAINER.replace("--deepspeed ", "--deepspeed z.json --model_name_or_path a/Mixtral-8x7B\n"),
+            "a.sh": f"{TRAINER}z.json --model_name_or_path a/Mixtral-8x7B\n",
             "z.json": ZERO,
         },
     ),

@@ -67,7 +67,7 @@ _SPREADS = re.compile(
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     nodes, pods = launch.number("nodes"), launch.number("pods")
-    # One node in each of several pods may be several jobs, and other manifests bring the pods of a Ray cluster.
+    # One node in each of several pods may be several jobs; other manifests bring pods to a Ray cluster.
     if nodes and pods and nodes != pods and nodes > 1 and not _joined(launch):
         related = (Related(f"{pods} pods", launch.facts["pods"]),)
         yield Complaint(f"{nodes} nodes in a job of {pods} pods", launch.facts["nodes"], related)

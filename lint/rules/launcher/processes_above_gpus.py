@@ -1,8 +1,8 @@
 """More processes on a node than it has GPUs.
 
 Why:
-Two ranks share a GPU, and NCCL refuses: "Duplicate GPU detected". An accelerate launch with more processes than
-`gpu_ids` names stops: the ranks beyond them have no device.
+Two ranks share a GPU, and NCCL refuses: "Duplicate GPU detected". accelerate stops with more processes than
+`gpu_ids` names: the ranks beyond them have no device.
 
 Bad:
 #!/bin/bash

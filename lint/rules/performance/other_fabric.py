@@ -4,7 +4,8 @@ Why:
 NCCL takes one network. With NCCL_IB_DISABLE=1 or NCCL_NET=Socket none of its InfiniBand switches is read, and
 what leaves a node goes over TCP, at a tenth of the rate or less. `FI_PROVIDER=efa` only does something where
 AWS's plug-in for NCCL is installed: copied to another cluster it hides that nothing uses the fast network.
-On one node nothing leaves it. It is a hint where a caller may set the variable, and where no file counts nodes.
+On one node nothing leaves it. It is a hint where a caller may set the variable, and where no file counts
+nodes.
 
 Bad:
 export NCCL_IB_DISABLE=1

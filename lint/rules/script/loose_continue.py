@@ -2,8 +2,8 @@
 
 Why:
 What was to be skipped is done: a script that was a loop, and is now a job array or a single run, trains or
-evaluates with what its test has just found missing. bash answers with 0, so `set -e` ends nothing. Of a function or of a
-sourced file the loop may be the caller's.
+evaluates with what its test has just found missing. bash answers with 0, so `set -e` ends nothing. Of a
+function the loop may be the caller's.
 
 Bad:
 if [ ! -d "$CHECKPOINT" ]; then

@@ -61,7 +61,7 @@ def _of_accelerate(launch: LaunchedJob) -> bool:
 
 
 def _strict(launch: LaunchedJob) -> Iterator[Complaint]:
-    """DeepSpeed configs that Hjson takes and JSON does not; one that a script writes has the script's text."""
+    """DeepSpeed configs that Hjson takes and JSON does not; one in a heredoc has its script's text."""
     for path in dict.fromkeys(setting.path for setting in launch.all("json")):
         text = launch.config.texts.get(path) or "{}"
         try:

@@ -71,7 +71,7 @@ def _complaint(
     place = Place(batch.path, line, column, length)
     goes = command.programs[-1] in ("cd", "pushd")
     behind = ran[ran.index(command) + 1 :]
-    severity: Severity | None = "warning" if goes and not any(map(_relative, behind)) else None
+    severity: Severity | None = "info" if goes and not any(map(_relative, behind)) else None
     message = "the folder of the script is SLURM's spool folder: no file of the checkout is in it"
     related = (
         () if line == use.line else (Related("used here", Place(batch.path, use.line, use.column)),)
