@@ -32,7 +32,8 @@ class StateBytes:
     `gathered` is a second, whole copy in compute precision that stays for the step (FSDP2 without reshard).
     `gradients_stay` is true where gradients are buffers that live as long as the run; else the backward pass
     allocates them and the update frees them. `step` is allocated during the update only, divided as the
-    optimizer state is; `step_whole` is allocated during the update only, undivided.
+    optimizer state is; `step_whole` is allocated during the update only, undivided. `unsaved` are bytes of
+    `weights` that no checkpoint holds.
     """
 
     weights: float
@@ -45,6 +46,7 @@ class StateBytes:
     gradients_stay: bool = True
     step: float = 0.0
     step_whole: float = 0.0
+    unsaved: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,10 +105,10 @@ def _adapters_in_one_run(job: Job) -> str | None:
     )
 
 
-def _four_bits(job: Job) -> str | None:
-    if job.train.tune != "qlora":
+def _compiled_four_bits(job: Job) -> str | None:
+    if job.train.tune != "qlora" or not job.train.compile:
         return None
-    return "train.py for deepspeed loads no weights in 4 bits (`tune = qlora`)"
+    return "train.py for deepspeed compiles no layers with weights in 4 bits (`tune = qlora`)"
 
 
 def _async(job: Job) -> str | None:
@@ -170,12 +170,12 @@ REFUSALS = (
     ),
     Refusal(
         "PAR488",
-        "no-four-bits",
-        "frozen weights in 4 bits",
-        _four_bits,
-        ("train", "tune"),
-        "frozen weights in 16 bits, which take four times the memory",
-        line="tune = lora",
+        "compiled-four-bits",
+        "layers with frozen weights in 4 bits are to be compiled",
+        _compiled_four_bits,
+        ("train", "compile"),
+        "the same training in PyTorch's own kernels",
+        line="compile = false",
     ),
     refusals.accelerator("deepspeed"),
     refusals.optimizers("deepspeed", "adam", "sgd"),

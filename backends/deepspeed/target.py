@@ -16,7 +16,7 @@ from ...compiler.traits import (
     Traits,
     WireTraits,
 )
-from ...compiler.tuning.ledger import trained_share
+from ...compiler.tuning.ledger import dequantized_bytes, frozen_bytes, trained_share
 from ...dsl.arrays import np
 from ...dsl.job import Job
 from .. import cautions
@@ -92,10 +92,11 @@ def state(job: Job, zero: int) -> StateBytes:
     bits whole for that (engine.py:3801) unless it travels in fp32: BigScience's runs of 2022 show these two
     bytes.
     """
-    trained = trained_share(job)
+    trained, frozen = trained_share(job), frozen_bytes(job)
     bf16_optimizer = zero == 1 and sums_in_fp32(job) and job.train.precision == "bf16"
     return StateBytes(
-        weights=2.0 if trained == 1 else 2.0 * (1 + trained),
+        weights=2.0 * trained + frozen,
+        unsaved=frozen if job.train.tune == "qlora" else 0.0,
         gradients=trained * (4.0 if zero >= 1 and sums_in_fp32(job) else 2.0),
         optimizer=trained * OPTIMIZER_BYTES.get(job.train.optimizer, 12.0),
         weights_sharded=zero >= 3,
@@ -119,14 +120,15 @@ def sum_bytes(job: Job, zero: int) -> float:
 
 
 def buffer_bytes(job: Job) -> int:
-    """Four 16-bit gradient buckets, and the masks of attention where it takes any.
+    """Four 16-bit gradient buckets, the masks of attention where it takes any, and the 16-bit copy of a 4-bit
+    matrix that is multiplied.
 
     Stage 2 fills one while it reduces another (stage_1_and_2.py:1170); stage 3 holds one and packs up to
     three for its reduce-scatter (stage3.py:454 and 782, coalesced_collectives.py:122). In fp32 a bucket has a
     copy to travel (stage3.py:1870, stage_1_and_2.py:1493).
     """
     travelling = 4 * REDUCE_BUCKET if wide_gradients(job) else 0
-    return 4 * 2 * REDUCE_BUCKET + travelling + mask_bytes(job)
+    return 4 * 2 * REDUCE_BUCKET + travelling + mask_bytes(job) + dequantized_bytes(job)
 
 
 def layer_parameters(job: Job) -> int:

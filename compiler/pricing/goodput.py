@@ -114,9 +114,10 @@ def losses(case: Case, gpus: Array) -> Losses | None:
 
 def checkpoint_bytes(case: Case) -> float:
     """Bytes of a checkpoint: weights and optimizer states as the target keeps them, each once, whatever the
-    number of replicas. Where they depend on the ZeRO stage: those of the stage that keeps most."""
+    number of replicas, without frozen weights that it leaves out. Where they depend on the ZeRO stage: those
+    of the stage that keeps most."""
     states = [case.state(stage) for stage in range(4)]
-    each = max(state.weights + state.optimizer for state in states)
+    each = max(state.weights - state.unsaved + state.optimizer for state in states)
     return float(each * parameters.total(case.model, seq_len=case.seq_len))
 
 

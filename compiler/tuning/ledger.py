@@ -145,6 +145,27 @@ def trained_share(job: Job) -> float:
     )
 
 
+def frozen_bytes(job: Job) -> float:
+    """Bytes per parameter of the model that a job keeps of frozen weights in 16 or 4 bits; 0 where it trains
+    them."""
+    adapters, tune = job.train.adapters, job.train.tune
+    if adapters is None or tune is None:
+        return 0.0
+    if tune == "lora":
+        return 2.0
+    sheet = ledger(job.model, tune, adapters)
+    whole = parameters.total(job.model, seq_len=job.train.seq_len)
+    return (sheet.frozen_bytes + sheet.quantized_bytes) / whole
+
+
+def dequantized_bytes(job: Job) -> int:
+    """Bytes of the 16-bit copy of the largest 4-bit matrix: one at a time is multiplied (bitsandbytes,
+    autograd/_functions.py: MatMul4Bit)."""
+    if job.train.tune != "qlora":
+        return 0
+    return max(2 * matrix.elements for matrix in matrices(job.model) if matrix.linear)
+
+
 def targets(model: Model, adapters: Adapters) -> tuple[Matrix, ...]:
     """The matrices that have an adapter."""
     parts = ("attention",) if adapters.targets == "attention" else ("attention", "feed_forward")

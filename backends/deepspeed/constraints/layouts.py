@@ -102,6 +102,10 @@ def whole_tensors(job: Job, tp: Column, offload: Column, hpz: Column) -> Column:
     return (tp == 1) | ((offload == 0) & (hpz == 1))
 
 
+def four_bits(job: Job, zero: Column) -> Column:
+    return (zero < 3) | (job.train.tune != "qlora")
+
+
 AUTOTP = (
     heads_over_tp("runtime/engine.py:1048: ranks beyond the heads hold no attention"),
     Predicate(
@@ -149,6 +153,21 @@ AUTOTP = (
 PREDICATES = (
     *AUTOTP,
     *releases.PREDICATES,
+    Predicate(
+        "PAR490",
+        "four-bits-stage",
+        "ZeRO 3 with frozen weights in 4 bits",
+        ("zero",),
+        four_bits,
+        lambda job, zero: (
+            f"zero {zero} with `tune = qlora`: bitsandbytes' scales of 4-bit weights stay whole, and "
+            "parc's train.py divides none of them"
+        ),
+        "partition_parameters.py divides a weight as it is built, before there are values to quantize",
+        stricter="files of Hugging Face's Trainer divide them with `bnb_4bit_quant_storage`; not tried here",
+        cure="`tune = lora`: ZeRO 3 divides 16-bit frozen weights",
+        effect=Effect.ACCEPTS,
+    ),
     Predicate(
         "PAR450",
         "extra-stage",

@@ -188,6 +188,7 @@ def _train_values(plan: Plan) -> dict[str, Any]:
         **architecture(job),
         "hf": hugging_face(job),
         "adapters": _adapters(job),
+        "four_bits": job.train.tune == "qlora",
         "tp": layout.tp,
         "pp": layout.pp,
         "sp": layout.cp,

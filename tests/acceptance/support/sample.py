@@ -69,7 +69,10 @@ KINDS = {
     ),
     "DeepSpeed trains": Alike(("test_smoke_deepspeed.py::test_layouts_train[",), 2),
     "DeepSpeed trains adapters": Alike(
-        ("test_adapters_deepspeed.py::test_adapters_are_trained_saved_and_merged[",)
+        ("test_adapters_deepspeed.py::test_adapters_are_trained_saved_and_merged[zero",)
+    ),
+    "DeepSpeed trains adapters beside 4 bits": Alike(
+        ("test_adapters_deepspeed.py::test_adapters_are_trained_saved_and_merged[4 bits",)
     ),
     "DeepSpeed starts from weights": Alike(
         ("test_weights_deepspeed.py::test_the_first_loss_is_that_of_transformers[",), 2

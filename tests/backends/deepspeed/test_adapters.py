@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import black
+import numpy as np
 import pytest
 
 import parc
@@ -23,6 +24,7 @@ from tests.support.sample_plans import LLAMA3_8B, sample_job, sample_plan, train
 
 HF = Options(model="hf")
 LORA = train_of(weights="/models/llama", tune="lora", adapter_rank=8, adapter_targets="attention")
+QLORA = train_of(weights="/models/llama", tune="qlora", adapter_rank=8)
 LAYOUTS = {
     "zero1": Layout(dp_shard=8, zero=1, microbatches=16),
     "zero3": Layout(dp_shard=8, zero=3, microbatches=16, recompute=2),
@@ -58,7 +60,7 @@ def test_training_all_weights_knows_no_adapters() -> None:
 @pytest.mark.parametrize(
     ("options", "settings", "code"),
     [
-        (HF, {"tune": "qlora"}, "PAR488"),
+        (HF, {"tune": "qlora", "compile": True}, "PAR488"),
         (Options(), {"tune": "lora"}, "PAR487"),
         (HF, {"tune": "lora", "elastic": True}, "PAR489"),
     ],
@@ -76,6 +78,36 @@ def test_other_targets_name_the_one_that_trains_adapters(target: str, tune: str)
     job = sample_job(target, train=train_of(weights="here", tune=tune))
     said = [each for each in BACKENDS[target].target.refuses(job) if each.code == "PAR332"]
     assert len(said) == 1 and "target deepspeed { model = hf }" in str(said[0].help)
+
+
+def test_weights_in_four_bits_are_read_as_they_arrive() -> None:
+    chosen = plan("zero1", QLORA)
+    files = BACKEND.emit(chosen)
+    assert_plan_is_back(chosen, files)
+    script = files["deepspeed/train.py"]
+    assert black.format_str(script, mode=black.Mode()) == script
+    assert "Linear4bit" in script and "exclude_frozen_parameters=True" in script
+    assert 'parser.add_argument("--weights", required=True' in script
+
+
+def test_weights_in_four_bits_are_not_divided() -> None:
+    job = sample_job("deepspeed", HF, train=QLORA)
+    (rule,) = (each for each in BACKEND.target.predicates if each.code == "PAR490")
+    stages = {"zero": np.array([0, 1, 2, 3])}
+    assert list(np.asarray(rule.holds(job, **stages))) == [True, True, True, False]
+    assert rule.holds(sample_job("deepspeed", HF, train=LORA), **stages).all()
+    assert "tune = lora" in rule.cure and "qlora" in rule.message(job, zero=3)
+
+
+def test_states_in_four_bits_are_those_of_the_ledger() -> None:
+    job = sample_job("deepspeed", HF, train=QLORA)
+    state = BACKEND.target.traits.memory.state(job, 2)
+    sheet = ledger(LLAMA3_8B, "qlora", Adapters(rank=8), adapter_bytes=2)
+    whole = sheet.frozen_parameters
+    frozen = sheet.quantized_bytes + sheet.frozen_bytes
+    assert state.weights * whole == pytest.approx(frozen + sheet.trained_bytes)
+    assert state.unsaved * whole == pytest.approx(frozen)
+    assert state.optimizer * whole == pytest.approx(12 * sheet.trained_parameters)
 
 
 def test_states_are_those_of_the_ledger() -> None:
@@ -103,12 +135,15 @@ def test_frozen_weights_take_no_state_and_two_thirds_of_the_products(tmp_path: P
         path.write_text(text.format(tune=tune, more=more), "utf-8")
         return parc.estimate(parc.load(path), layout, "deepspeed")
 
-    full, linear = price("full"), price("lora")
+    full, linear, packed = price("full"), price("lora"), price("qlora")
     attention = price("lora", "adapter_targets = attention")
     assert linear.memory_bytes < full.memory_bytes - 20e9
     assert attention.memory_bytes < linear.memory_bytes
     assert 0.6 < linear.step_seconds / full.step_seconds < 0.9
     assert attention.step_seconds < linear.step_seconds
+    # 7 billion parameters of projections at 1.5 bytes less each, and one matrix as it is multiplied.
+    assert 9.5e9 < linear.memory_bytes - packed.memory_bytes < 10.5e9
+    assert 1.0 < packed.step_seconds / linear.step_seconds < 1.2
 
 
 def test_training_without_adapters_is_priced_as_ever() -> None:

@@ -90,6 +90,7 @@ def drawn(seed: int) -> dict[str, Any]:
         values |= {"tp": 1, "replaced_norms": False}
     if values["pp"] > 1:
         values |= {"sp": 1, "zero": min(values["zero"], 1)}
+    values["four_bits"] = bool(values["adapters"]) and values["zero"] < 3 and chance.random() < 0.5
     values["alternating"] &= values["windowed"]
     values["masked"] |= values["windowed"] or values["sinks"] or values["unfused"]
     values["learned"] &= not values["rope"]
