@@ -8,6 +8,10 @@ from ..observation import Observation
 from ..written_options import WrittenOptions
 
 
+#: Families of transformers that train.py may hold, as their classes begin.
+Family = Literal["Llama", "Qwen2", "Qwen3"]
+
+
 class Options(Observation):
     """Settings of `target deepspeed` beside the layout. Paths become variables with these defaults."""
 
@@ -18,7 +22,7 @@ class Options(Observation):
     model: Annotated[
         Literal["native", "hf"],
         Doc(
-            "parc's own PyTorch model, or Llama of Hugging Face transformers, with tensor parallelism"
+            "parc's own PyTorch model, or Llama, Qwen2 or Qwen3 of transformers; Llama with tensor parallelism"
         ),
         Decides(),
     ] = "native"
@@ -97,8 +101,15 @@ def written_options(job: Job) -> WrittenOptions:
 
 
 def hugging_face(job: Job) -> bool:
-    """Whether the model is transformers' Llama, which AutoTP can divide."""
+    """Whether the model is one of transformers."""
     return options_of(job).model == "hf"
+
+
+def family(job: Job) -> Family:
+    """The family of transformers that has what tells them apart: norms of queries and keys, or their biases."""
+    if job.model.qk_norm:
+        return "Qwen3"
+    return "Qwen2" if job.model.qkv_bias and not job.model.bias else "Llama"
 
 
 def wide_gradients(job: Job) -> bool:

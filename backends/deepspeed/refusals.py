@@ -8,7 +8,7 @@ from ...dsl.job import Job
 from .. import environment, model_features, observation, refusals, stack_problems
 from . import extra, stack
 from .environment import VARIABLES
-from .options import hugging_face, windowed
+from .options import family, hugging_face, windowed
 
 #: How names of features begin that only a model with experts has.
 ROUTER = ("router", "aux_loss", "z_loss")
@@ -45,24 +45,27 @@ def _latent(job: Job) -> str | None:
 
 
 def _llama(job: Job) -> str | None:
-    """Names what transformers' Llama lacks; models/llama/configuration_llama.py: `validate_architecture`."""
+    """Names what transformers' family lacks; models/llama/configuration_llama.py: `validate_architecture`,
+    models/qwen3/modeling_qwen3.py: Qwen3Attention."""
     if not hugging_face(job):
         return None
-    model, train = job.model, job.train
+    model, train, name = job.model, job.train, family(job)
     lacking = {
         f"norm = {model.norm}": model.norm != "rmsnorm",
         f"position = {model.position}": model.position != "rope",
         f"activation = {model.activation_name}": model.activation_name != "silu",
         "gated = false": not model.gated,
-        "qkv_bias": model.qkv_bias and not model.bias,
-        "qk_norm": model.qk_norm,
+        "bias": model.bias and name == "Qwen3",
+        "qkv_bias": model.qkv_bias and name == "Qwen3",
         "causal = false": not model.causal,
         f"window = {model.window}": windowed(job),
         f"dropout = {train.dropout:g}": train.dropout > 0,
-        f"hidden = {model.hidden}` with `heads = {model.heads}": model.hidden % model.heads > 0,
+        f"hidden = {model.hidden}` with `heads = {model.heads}": (
+            name == "Llama" and model.hidden % model.heads > 0
+        ),
     }
-    found = [name for name, asked in lacking.items() if asked]
-    return f"the Llama of transformers has no `{found[0]}`" if found else None
+    found = [setting for setting, asked in lacking.items() if asked]
+    return f"the {name} of transformers has no `{found[0]}`" if found else None
 
 
 def _unfused_cap(job: Job) -> str | None:
@@ -120,7 +123,7 @@ def _async(job: Job) -> str | None:
 _OTHERS = "`target megatron {}` and `target torchtitan {}`"
 REFUSALS = (
     *model_features.lacking("deepspeed", native_has),
-    *model_features.lacking("the Llama of transformers", llama_has),
+    *model_features.lacking("the model of transformers", llama_has),
     Refusal(
         "PAR434",
         "no-async-checkpoints",
@@ -155,7 +158,7 @@ REFUSALS = (
         "adapters are asked for of parc's own model",
         _native_adapters,
         ("train", "tune"),
-        "the Llama of transformers, with peft's adapters",
+        "a Llama, Qwen2 or Qwen3 of transformers, with peft's adapters",
         line="model = hf",
         block="target deepspeed",
     ),
@@ -192,7 +195,7 @@ REFUSALS = (
     Refusal(
         "PAR432",
         "not-a-llama",
-        "the model is no Llama, but transformers' Llama is asked for",
+        "the model is no Llama, Qwen2 or Qwen3, but one of transformers is asked for",
         _llama,
         ("target", "deepspeed"),
         "the same training in parc's own model",

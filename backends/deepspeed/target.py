@@ -27,6 +27,7 @@ from . import extra, stack
 from .constraints import PREDICATES
 from .options import (
     Options,
+    family,
     hugging_face,
     mask_bytes,
     masked,
@@ -64,8 +65,10 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         shared |= {"offload": (0,), "hpz": (1,)}
         return {**shared, "recompute": (0, 2)}
     if hugging_face(job):
-        # transformers checkpoints whole layers, and has neither a pipeline nor Ulysses here.
-        return {"tp": gpu_divisors(job), **shared, "recompute": (0, 2)}
+        # transformers checkpoints whole layers, and has neither a pipeline nor Ulysses here. AutoTP adds no
+        # gradients of Qwen3's norms of queries up over ranks, and Qwen2 was not tried.
+        tensor = gpu_divisors(job) if family(job) == "Llama" else (1,)
+        return {"tp": tensor, **shared, "recompute": (0, 2)}
     return {
         "pp": tuple(k for k in gpu_divisors(job) if k <= job.model.layers),
         "cp": tuple(k for k in gpu_divisors(job) if job.model.heads % k == 0),

@@ -44,7 +44,7 @@ WAYS: dict[str, tuple[Options | None, Layout, dict[str, Any]]] = {
 LLAMAS = [name for name in REFERENCES if name.startswith("llama") or name in ("linear", "yarn")]
 CASES = [
     *((name, "native") for name in REFERENCES),
-    *((name, "hf") for name in (*LLAMAS, "biases")),
+    *((name, "hf") for name in (*LLAMAS, "biases", "qwen2_5_7b", "qwen3_8b", "qwen3_0_6b")),
     *(("gpt_oss", way) for way in ("unfused", "recomputed", "pipeline")),
     ("llama3_2_1b", "pipeline"),
     ("qwen3_8b", "pipeline"),

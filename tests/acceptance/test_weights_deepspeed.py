@@ -32,6 +32,8 @@ CASES = {
     "pp": ("qwen3_0_6b", "require pp == 2", ""),
     "hf": ("llama3_1_8b", "require zero == 1; require tp == 1", "model = hf"),
     "hf_tensor": ("llama3_8b", "require tp == 2", "model = hf"),
+    "hf_qwen3": ("qwen3_8b", "require zero == 1; require tp == 1", "model = hf"),
+    "hf_qwen2": ("qwen2_5_7b", "require zero == 2; require tp == 1", "model = hf"),
     "hf_zero_3": ("llama3_2_1b", "require zero == 3; require tp == 1", "model = hf"),
 }
 #: Of 16-bit weights and activations, as a share of the loss.

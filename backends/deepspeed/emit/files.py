@@ -25,7 +25,7 @@ from ...run_folder import FILE, Checkpoints, run_json, run_values
 from ...timeouts import first_seconds, later_seconds
 from ..environment import VARIABLES, threads
 from ..extra import broken_keys
-from ..options import hugging_face, options_of
+from ..options import family, hugging_face, options_of
 from ..target import ENTRY, TARGET
 from .architecture import architecture, model_json
 from .config import ds_config
@@ -187,6 +187,8 @@ def _train_values(plan: Plan) -> dict[str, Any]:
         **_run_values(plan),
         **architecture(job),
         "hf": hugging_face(job),
+        "family": family(job),
+        "model_type": family(job).lower(),
         "adapters": _adapters(job),
         "four_bits": job.train.tune == "qlora",
         "tp": layout.tp,

@@ -105,10 +105,24 @@ def test_the_space_has_tensor_parallelism_and_no_pipeline() -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "family"),
+    [(QWEN3_8B, "Qwen3"), (LLAMA3_8B.model_copy(update={"qkv_bias": True}), "Qwen2")],
+)
+def test_other_families_are_their_own_class(model: Model, family: str) -> None:
+    chosen = plan("zero3", model)
+    files = BACKEND.emit(chosen)
+    assert_plan_is_back(chosen, files)
+    script = files["deepspeed/train.py"]
+    assert f"class Decoder({family}ForCausalLM)" in script and "Llama" not in script
+    assert_names_resolve(script)
+    assert BACKEND.target.domains(chosen.job)["tp"] == (1,)
+
+
+@pytest.mark.parametrize(
     ("model", "train", "word"),
     [
         (GPT_125M, {}, "layernorm"),
-        (QWEN3_8B, {}, "qk_norm"),
+        (QWEN3_8B.model_copy(update={"bias": True}), {}, "bias"),
         (LLAMA3_8B.model_copy(update={"window": 512}), {}, "window"),
         (LLAMA3_8B, {"dropout": 0.1}, "dropout"),
         (LLAMA3_8B.model_copy(update={"hidden": 4112, "head_dim": 128}), {}, "hidden = 4112"),

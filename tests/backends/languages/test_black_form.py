@@ -83,6 +83,8 @@ def drawn(seed: int) -> dict[str, Any]:
     values = FIXED | {name: chance.choice(among) for name, among in CHOICES.items()}
     values |= {name: chance.random() < 0.5 for name in FLAGS}
     values["adapters"] = ADAPTERS if values["hf"] and chance.random() < 0.5 else None
+    values["family"] = ("Llama", "Qwen2", "Qwen3")[seed % 3]
+    values["model_type"] = values["family"].lower()
     if values["hf"]:
         values |= {"pp": 1, "sp": 1, "rope": True, "masked": False, "dropout": 0.0, "causal": True}
         values |= {"windowed": False, "sinks": False}
