@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from ..compiler.plan import Plan
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .stack_facts import Stack
 
 
+#: Files that a target trains on: ids one after another, those with an index beside them, rows of text.
+DataForm = Literal["", "flat", "indexed", "rows"]
 NO_FILES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -45,7 +47,7 @@ class Backend:
     `emit(plan)` gives file texts by path below the output folder and raises `JobError` for what the framework
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. With the
     settings of `brief` a run leaves no checkpoint, does nothing beside its steps and reports each. `first` is
-    what the target of a first job says, with a remark: where to put data. `follows(previous, job)` is what
+    what the target of a first job says, with a remark: where to put data, of the form `reads_data`. `follows(previous, job)` is what
     the layout of the next stage, `job`, needs so that it loads what it carries of a stage's plan.
     `last_step(plan)` is the command that prints the step of a run's newest checkpoint, which a launcher asks
     before and after a start.
@@ -56,6 +58,7 @@ class Backend:
     facts: Callable[[Plan], dict[str, Value]]
     brief: Mapping[str, Any]
     first: tuple[str, str] = ("", "")
+    reads_data: DataForm = ""
     follows: Callable[[Plan, Job], tuple[Need, ...]] = lambda previous, job: ()
     last_step: Callable[[Plan], str] = lambda plan: "true"
 

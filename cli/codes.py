@@ -1,5 +1,5 @@
 """The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, PAR158, PAR159,
-PAR168 to PAR189, PAR191, and PAR710. A code is never reused."""
+PAR168 to PAR189, PAR191 to PAR193, and PAR710. A code is never reused."""
 
 from parc.dsl.codes import NO_FILES as NO_FILES
 
@@ -18,6 +18,7 @@ FAULT = "PAR086"
 NO_RULE = "PAR096"
 LOST = "PAR080"
 NO_PORT = "PAR081"
+NO_DATA, NO_WEIGHTS = "PAR192", "PAR193"
 NO_LINK = "PAR082"
 NOT_SERVED = "PAR191"
 OWN_FILES = "PAR098"
@@ -54,6 +55,8 @@ CODES: dict[str, tuple[str, str]] = {
     NO_TARGET: ("no-target", "the job has no target of this name"),
     NO_STAGE: ("no-stage", "the job has no stage of this name"),
     SAME_NAME: ("same-name", "several jobs of one name would share an output folder"),
+    NO_DATA: ("no-data", "a path holds no data that a target reads"),
+    NO_WEIGHTS: ("no-checkpoint", "a fine-tuning is asked for of a model without a checkpoint"),
     NO_STD_ENTRY: ("no-std-entry", "the standard library has no entry of this name"),
     NO_FRAMEWORK: (
         "smoke-framework",

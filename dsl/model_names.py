@@ -18,6 +18,7 @@ _TUNED = re.compile(
 _QUANTISED = re.compile(
     r"[-_.](?:bnb|nf4|[48]-?bit|int[48]|w[48]a16|awq|gptq)(?=[-_.]|$)", re.IGNORECASE
 )
+_INSTRUCTED = re.compile(r"[-_.](?:instruct|chat|it|thinking)(?=[-_.]|$)", re.IGNORECASE)
 #: Meta's own prefix, which newer names of its models leave out.
 _META = re.compile(r"^meta-(?=llama)", re.IGNORECASE)
 #: Who publishes copies of others' models under their own names, converted, quantised or without a gate.
@@ -41,6 +42,11 @@ _CACHED = "models--"
 def without_tuning(name: str) -> str:
     """`Qwen3-8B-Instruct-bnb-4bit` -> `Qwen3-8B`."""
     return _TUNED.sub("", name)
+
+
+def instructed(name: str) -> bool:
+    """Whether a name says that the model follows instructions, and so is tuned further, not pre-trained."""
+    return _INSTRUCTED.search(name) is not None
 
 
 def quantised(name: str) -> bool:

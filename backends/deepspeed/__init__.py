@@ -11,6 +11,7 @@ BACKEND = Backend(
     brief={**QUIET, "save": None, "valid_data": None},
     follows=when_called(f"{__name__}.followed", "needs"),
     first=('data = "/data/tokens.bin"', "a flat file of token ids"),
+    reads_data="flat",
 )
 
 __all__ = ["BACKEND"]

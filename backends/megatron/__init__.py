@@ -11,6 +11,7 @@ BACKEND = Backend(
     brief={**QUIET, "save": False},
     follows=when_called(f"{__name__}.followed", "needs"),
     first=('data = "/data/text_document"', "prefix of tokenised .bin and .idx files"),
+    reads_data="indexed",
 )
 
 __all__ = ["BACKEND"]

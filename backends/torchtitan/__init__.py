@@ -11,6 +11,7 @@ BACKEND = Backend(
     follows=when_called(f"{__name__}.followed", "needs"),
     brief={**QUIET, "save": False, "validation": None},
     first=('data = "c4"', "or a file or folder of rows with a `text`"),
+    reads_data="rows",
 )
 
 __all__ = ["BACKEND"]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 NAME = "init"
 JOB = Path("job.par")
 #: Stated here, so that the command line waits for no backend.
+TUNES = ("full", "lora", "qlora")
 LAUNCHERS = ("slurm", "kubernetes", "hosts", "skypilot", "ray")
 
 
@@ -31,6 +32,10 @@ def arguments(parser: ArgumentParser) -> None:
     where.add_argument("--gpus", metavar="NxTYPE", help=gpus)
     there = "the GPUs that nvidia-smi, SLURM and its topology name here"
     where.add_argument("--detect", action="store_true", help=there)
+    tuning = "fine-tune: all weights, or adapters beside 16-bit or 4-bit ones; full for Instruct models"
+    add("--tune", choices=TUNES, metavar="WHAT", help=f"{tuning} ({', '.join(TUNES)})")
+    data = "a file or folder to train on; targets that read another form of data are left out"
+    add("--data", metavar="PATH", help=data)
     target = "only this target; may be repeated; all that train the model unless given"
     add("--target", action="append", metavar="T", help=target)
     launch = "what starts the job; SLURM as a comment unless given"

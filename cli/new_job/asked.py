@@ -16,6 +16,8 @@ from .gpus import ChosenGpus, asked_gpus
 from .models import ChosenModel
 from .named_model import model_of_answer, model_of_name, model_of_path
 from .questions import Terminal
+from .training_data import training_data
+from .tuned import tuned
 from .write import first_job
 
 
@@ -23,7 +25,11 @@ def asked_job(arguments: Namespace) -> tuple[FirstJob, str]:
     """The job with its text. Raises `JobError`."""
     terminal = Terminal.present()
     model = _model(arguments, terminal)
-    return first_job(model, _gpus(arguments, terminal), arguments.target, arguments.launch)
+    named = arguments.hf or arguments.model or arguments.named or model.name
+    data = training_data(arguments.data) if arguments.data else None
+    what = tuned(arguments.tune, model, named)
+    gpus = _gpus(arguments, terminal)
+    return first_job(model, gpus, arguments.target, arguments.launch, what, data)
 
 
 def _gpus(arguments: Namespace, terminal: Terminal | None) -> ChosenGpus | None:

@@ -13,6 +13,9 @@ from .counted import Counted
 from .gpus import ChosenGpus
 from .models import ChosenModel
 from .targets import ChosenTargets
+from .training_data import TrainingData
+from .tuned import EPOCHS, SEQUENCES, STEPS, Tuned
+from .tuned import SEQ_LEN as TUNED_SEQ_LEN
 
 #: Tokens of a sequence at most: what Llama 3 was trained with before its context was made longer (arXiv
 #: 2407.21783, section 3.4.1).
@@ -32,10 +35,13 @@ class FirstJob:
     targets: ChosenTargets
     counted: Counted = Counted()
     launch: str | None = None
+    tuned: Tuned | None = None
+    data: TrainingData | None = None
 
     @property
     def seq_len(self) -> int:
-        return min(SEQ_LEN, self.model.positions or SEQ_LEN)
+        longest = TUNED_SEQ_LEN if self.tuned else SEQ_LEN
+        return min(longest, self.model.positions or longest)
 
     @property
     def parameters(self) -> int:
@@ -52,18 +58,33 @@ class FirstJob:
 
     @property
     def sequences(self) -> int:
-        """The sequences of a batch: `BATCH_TOKENS`, rounded up to a multiple of the GPUs."""
+        """The sequences of a batch, rounded up to a multiple of the GPUs."""
         count = self.gpus.count
-        return -(-max(1, BATCH_TOKENS // self.seq_len) // count) * count
+        wanted = SEQUENCES if self.tuned else max(1, BATCH_TOKENS // self.seq_len)
+        return -(-wanted // count) * count
 
     @property
     def batch_text(self) -> str:
+        if self.tuned:
+            return str(self.sequences)
         tokens = self.sequences * self.seq_len
         return f"{tokens // 2**20}Mi tokens" if tokens % 2**20 == 0 else str(self.sequences)
 
     @property
     def batch_remark(self) -> str:
         return f"{self.sequences:,} sequences, a multiple of the GPUs"
+
+    @property
+    def length(self) -> tuple[str, str, str]:
+        """The setting of how long a run is, its value and where that is from."""
+        source = "20 a parameter in use: Hoffmann et al. 2022, arXiv 2203.15556"
+        if self.tuned is None:
+            return "tokens", self.tokens_text, source
+        counted = self.data.tokens(self.model.model.vocab) if self.data else None
+        if not counted:
+            remark = f"epochs * samples / {self.sequences}: {EPOCHS} * 51,200, of your data"
+            return "steps", str(STEPS), remark
+        return "tokens", str(EPOCHS * counted), f"{EPOCHS} epochs of {counted:,} tokens"
 
     @property
     def tokens_text(self) -> str:

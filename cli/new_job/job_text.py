@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from parc.backends import BACKENDS
 from parc.dsl.syntax.quoting import quoted
+from parc.dsl.tuning import USUAL
 
 from .first_job import FirstJob
 
@@ -94,11 +95,8 @@ def _train(job: FirstJob) -> Iterator[str]:
     lines: list[Line] = [
         ("seq_len", str(job.seq_len), reach),
         ("global_batch", job.batch_text, job.batch_remark),
-        (
-            "tokens",
-            job.tokens_text,
-            "20 a parameter in use: Hoffmann et al. 2022, arXiv 2203.15556",
-        ),
+        job.length,
+        *_tuning(job),
     ]
     if job.gpu.bf16 is None:
         lines.append(("precision", "fp16", "these GPUs have no bf16"))
@@ -106,14 +104,28 @@ def _train(job: FirstJob) -> Iterator[str]:
         lines.append(("dropout", value_text(job.model.dropout), ""))
     yield "train {"
     yield from _settings(lines)
-    if job.counted.stored and job.model.folder:
+    if job.counted.stored and job.model.folder and not job.tuned:
         yield f"  # weights = {quoted(job.model.folder)}  # to go on from the weights that lie there"
     yield "}"
+
+
+def _tuning(job: FirstJob) -> Iterator[Line]:
+    if job.tuned is None:
+        return
+    yield "weights", quoted(job.tuned.weights), "the checkpoint to start from"
+    yield "tune", job.tuned.tune, job.tuned.remark
+    yield "learning_rate", job.tuned.rate, ""
+    if job.tuned.tune != "full":
+        yield "adapter_rank", str(USUAL.rank), ""
 
 
 def _targets(job: FirstJob) -> Iterator[str]:
     for name in job.targets.names:
         said, remark = BACKENDS[name].first
+        if job.data is not None and job.data.form == BACKENDS[name].reads_data:
+            said, remark = f"data = {quoted(job.data.path)}", ""
+        if (needed := job.targets.blocks.get(name)) is not None:
+            said = "; ".join(each for each in (needed, said) if each)
         block = f"target {name} {{ {said} }}" if said else f"target {name} {{}}"
         yield f"{block}  # {remark}" if remark else block
     for name, reason in job.targets.refused.items():

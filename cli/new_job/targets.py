@@ -39,12 +39,13 @@ TRAINING = {"aux_loss", "router_bias_rate", "z_loss", "init_std", "init_scaled"}
 class ChosenTargets:
     """`names` train the model without the settings of `left_out`, each with the reason; `refused` says
     of other targets why they do not. `changed` has the reasons of settings that a model of the library needs
-    before any target trains it."""
+    before any target trains it; `blocks` the settings of a target's own without which it refuses the job."""
 
     names: tuple[str, ...]
     left_out: dict[str, str]
     refused: dict[str, str]
     changed: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, str] = field(default_factory=dict)
 
 
 def chosen_targets(
@@ -65,6 +66,17 @@ def chosen_targets(
         name: _why(whole, name) for name, each in refused.items() if each and name not in names
     }
     return ChosenTargets(names, left_out, others)
+
+
+def needed_blocks(job: Job, wanted: Iterable[str]) -> dict[str, str]:
+    """By target, the settings of its own block with which it takes what it refuses of a job now."""
+    found: dict[str, str] = {}
+    for name in wanted:
+        refused = (each for each in BACKENDS[name].target.refusals if each.asked(job) is not None)
+        lines = [each.settings(job) for each in refused if each.block == f"target {name}"]
+        if any(lines):
+            found[name] = "; ".join(line for line in lines if line)
+    return found
 
 
 def changes(

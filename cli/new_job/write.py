@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from parc.backends import BACKENDS
@@ -18,7 +18,9 @@ from .first_job import FirstJob
 from .gpus import ChosenGpus, enough_gpus
 from .job_text import job_text
 from .models import ChosenModel
-from .targets import ChosenTargets, changes, chosen_targets
+from .targets import ChosenTargets, changes, chosen_targets, needed_blocks
+from .training_data import FORMS, TrainingData
+from .tuned import Tuned
 
 
 def first_job(
@@ -26,24 +28,33 @@ def first_job(
     gpus: ChosenGpus | None,
     targets: Iterable[str] | None,
     launch: str | None = None,
+    tuned: Tuned | None = None,
+    data: TrainingData | None = None,
 ) -> tuple[FirstJob, str]:
     """The job with its text. Without GPUs there are as many as the model needs; without targets there are all
-    that train the model; `launch` names the launcher. Raises `JobError` where no target trains the model.
+    that train the model on `data`; `launch` names the launcher, `tuned` what is fine-tuned. Raises `JobError`
+    where no target trains the model.
     """
     wanted = tuple(dict.fromkeys(targets or BACKENDS))
+    unread = _unread(wanted, data)
+    wanted = tuple(name for name in wanted if name not in unread)
     untried = FirstJob(
         model,
         gpus or enough_gpus(model.parameters(model.positions or 1)),
         ChosenTargets(wanted, {}, {}),
         counted(model),
         launch,
+        tuned,
+        data,
     )
+    _refuse_unsound(model, job_text(untried))
+    blocks = needed_blocks(_loaded(job_text(untried)), wanted) if tuned else {}
+    untried = untried.with_targets(replace(untried.targets, blocks=blocks))
 
     def job_without(left_out: Collection[str]) -> Job:
         return _loaded(job_text(untried, left_out))
 
-    _refuse_unsound(model, job_text(untried))
-    chosen = untried.with_targets(chosen_targets(job_without, wanted))
+    chosen = untried.with_targets(_among(job_without, untried, unread))
     if not chosen.targets.names and model.base:
         chosen = _changed(untried, wanted) or chosen
     if not chosen.targets.names:
@@ -51,6 +62,25 @@ def first_job(
     text = draft([job_text(chosen, chosen.targets.left_out)])
     _loaded(text)
     return chosen, text
+
+
+def _unread(wanted: Iterable[str], data: TrainingData | None) -> dict[str, str]:
+    """Targets that read another form of data, each with the reason."""
+    forms = {name: BACKENDS[name].reads_data for name in wanted}
+    return {
+        name: f"it reads {FORMS[form]}, and {data.path} holds {FORMS[data.form]}"
+        for name, form in forms.items()
+        if data is not None and form and form != data.form
+    }
+
+
+def _among(
+    job_without: Callable[[Collection[str]], Job], job: FirstJob, unread: Mapping[str, str]
+) -> ChosenTargets:
+    """The targets that train the job, beside what is known of those that do not read its data."""
+    wanted, blocks = job.targets.names, job.targets.blocks
+    found = chosen_targets(job_without, wanted) if wanted else ChosenTargets((), {}, {})
+    return replace(found, refused={**found.refused, **unread}, blocks=blocks)
 
 
 def _changed(untried: FirstJob, wanted: Iterable[str]) -> FirstJob | None:
@@ -65,7 +95,7 @@ def _changed(untried: FirstJob, wanted: Iterable[str]) -> FirstJob | None:
     job = untried.with_settings({key: value for key, (value, _) in changed.items()})
     targets = chosen_targets(lambda left_out: _loaded(job_text(job, left_out)), wanted)
     reasons = {key: reason for key, (_, reason) in changed.items()}
-    return job.with_targets(replace(targets, changed=reasons))
+    return job.with_targets(replace(targets, changed=reasons, blocks=job.targets.blocks))
 
 
 def _refuse_unsound(model: ChosenModel, text: str) -> None:
@@ -84,11 +114,10 @@ def _untrained(job: FirstJob) -> list[Diagnostic]:
     """Why no target trains the model on these GPUs."""
     where = f"no target trains `{job.model.name}` on std.{job.gpus.base}"
     said = "; ".join(f"{name}: {why}" for name, why in job.targets.refused.items())
-    return [
-        Diagnostic(
-            codes.GPUS, f"{where}: {said}", help=f"for example `--gpus {job.gpus.count}xH100`"
-        )
-    ]
+    help = f"for example `--gpus {job.gpus.count}xH100`"
+    if job.data is not None and not job.targets.names:
+        help = "docs/tuning.md has the lines that make token ids of rows; or leave `--data` out"
+    return [Diagnostic(codes.GPUS, f"{where}: {said}", help=help)]
 
 
 _HELP = "take the file from the model's own page"

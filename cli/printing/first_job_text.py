@@ -18,6 +18,7 @@ def first_job_text(job: FirstJob, path: Path) -> str:
         f"{path}: {model.name}, {job.parameters:,} parameters{job.counted.remark}",
         *(f"  missing in {model.source}, transformers' default: {each}" for each in model.assumed),
         f"  on {where}" + (", assumed: --gpus says others" if gpus.assumed else ""),
+        *((f"  tune = {job.tuned.tune} of {job.tuned.weights}",) if job.tuned else ()),
         f"  for {targets}",
         *(f"  not for {name}: {reason}" for name, reason in job.targets.refused.items()),
         *(f"  left out: {name}, since {why}" for name, why in job.targets.left_out.items()),
