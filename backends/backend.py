@@ -47,8 +47,9 @@ class Backend:
     `emit(plan)` gives file texts by path below the output folder and raises `JobError` for what the framework
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. With the
     settings of `brief` a run leaves no checkpoint, does nothing beside its steps and reports each. `first` is
-    what the target of a first job says, with a remark: where to put data, of the form `reads_data`. `follows(previous, job)` is what
-    the layout of the next stage, `job`, needs so that it loads what it carries of a stage's plan.
+    what the target of a first job says, with a remark: where to put data, of the form `reads_data`.
+    `follows(previous, job)` is what the layout of the next stage, `job`, needs so that it loads what it
+    carries of a stage's plan.
     `last_step(plan)` is the command that prints the step of a run's newest checkpoint, which a launcher asks
     before and after a start.
     """

@@ -7,7 +7,6 @@ from ...dsl.settings import Data, Decides, Doc, Open
 from ..observation import Observation
 from ..written_options import WrittenOptions
 
-
 #: Families of transformers that train.py may hold, as their classes begin.
 Family = Literal["Llama", "Qwen2", "Qwen3"]
 
@@ -22,7 +21,7 @@ class Options(Observation):
     model: Annotated[
         Literal["native", "hf"],
         Doc(
-            "parc's own PyTorch model, or Llama, Qwen2 or Qwen3 of transformers; Llama with tensor parallelism"
+            "parc's own PyTorch model, or a Llama (with tensor parallelism), Qwen2 or Qwen3 of transformers"
         ),
         Decides(),
     ] = "native"
@@ -106,7 +105,7 @@ def hugging_face(job: Job) -> bool:
 
 
 def family(job: Job) -> Family:
-    """The family of transformers that has what tells them apart: norms of queries and keys, or their biases."""
+    """The family of transformers: Qwen3 norms queries and keys, Qwen2 has biases of theirs alone."""
     if job.model.qk_norm:
         return "Qwen3"
     return "Qwen2" if job.model.qkv_bias and not job.model.bias else "Llama"

@@ -32,7 +32,9 @@ def arguments(parser: ArgumentParser) -> None:
     where.add_argument("--gpus", metavar="NxTYPE", help=gpus)
     there = "the GPUs that nvidia-smi, SLURM and its topology name here"
     where.add_argument("--detect", action="store_true", help=there)
-    tuning = "fine-tune: all weights, or adapters beside 16-bit or 4-bit ones; full for Instruct models"
+    tuning = (
+        "fine-tune: all weights, or adapters beside 16-bit or 4-bit ones; full for Instruct models"
+    )
     add("--tune", choices=TUNES, metavar="WHAT", help=f"{tuning} ({', '.join(TUNES)})")
     data = "a file or folder to train on; targets that read another form of data are left out"
     add("--data", metavar="PATH", help=data)

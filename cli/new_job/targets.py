@@ -39,7 +39,8 @@ TRAINING = {"aux_loss", "router_bias_rate", "z_loss", "init_std", "init_scaled"}
 class ChosenTargets:
     """`names` train the model without the settings of `left_out`, each with the reason; `refused` says
     of other targets why they do not. `changed` has the reasons of settings that a model of the library needs
-    before any target trains it; `blocks` the settings of a target's own without which it refuses the job."""
+    before any target trains it; `blocks` the settings of a target's own without which it refuses the job.
+    """
 
     names: tuple[str, ...]
     left_out: dict[str, str]

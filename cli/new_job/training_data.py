@@ -39,7 +39,8 @@ class TrainingData:
 
 def training_data(named: str) -> TrainingData:
     """The data of a path. Raises `JobError` where none is found."""
-    path = Path(named).expanduser()
+    # The scripts of a job run in a folder of their own.
+    path = Path(named).expanduser().absolute()
     found = list(_found(path))
     flat = [each for each in found if each.form == "flat"]
     if path.is_dir() and flat and len(found) > 1:

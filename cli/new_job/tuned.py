@@ -51,14 +51,14 @@ def tuned(asked: Tune | None, model: ChosenModel, named: str) -> Tuned | None:
         if asked is None:
             return None
         message = f"`--tune {asked}` starts from a checkpoint, and `{named}` names none"
-        help = "say the model as its hub does, for example `--model Qwen/Qwen3-8B`, or name a folder that holds it"
+        help = "say the model as its hub does, such as `--model Qwen/Qwen3-8B`, or name its folder"
         raise JobError([Diagnostic(codes.NO_WEIGHTS, message, help=help)])
     return Tuned(asked or "full", weights)
 
 
 def _checkpoint(named: str, model: ChosenModel) -> str | None:
-    """The name of a hub or the path of a model; of weights in few bits, and of the library's own names, that of
-    the base model in 16 bits."""
+    """The name of a hub or the path of a model; of weights in few bits, and of the library's own names, that
+    of the base model in 16 bits."""
     if ("/" in named or local(named)) and not quantised(named):
         return named
     short = (model.base or "").removeprefix("std.")

@@ -36,7 +36,8 @@ def adapters(case: Case, tokens: Column, part: Half, backward: bool) -> Column:
 
 def widened(case: Case, part: Half) -> Column:
     """Seconds of writing the 4-bit matrices of a half-layer in 16 bits, which each of its products does anew
-    (bitsandbytes, autograd/_functions.py: MatMul4Bit): what is stored is read, and a copy written."""
+    (bitsandbytes, autograd/_functions.py: MatMul4Bit): what is stored is read, and a copy written.
+    """
     if case.train.tune != "qlora":
         return 0.0
     moved = (

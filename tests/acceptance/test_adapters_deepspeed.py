@@ -84,6 +84,7 @@ def test_adapters_are_trained_saved_and_merged(
         "tokens": str(place / "tokens.bin"),
         "adapter": str(saved / f"step{STEPS}" / "adapter"),
     }
+    case |= {"four_bits": packed}
     (answer,) = probe(PACKAGES, "adapters_probe", [case], tmp_path)
     assert answer["loss"] < losses[-2] + tolerance * first
 

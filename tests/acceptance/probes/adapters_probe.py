@@ -1,8 +1,9 @@
 """A checkpoint and what a run saved of its adapters -> the loss of peft's merged model; or a model and
 targets -> what transformers, peft and bitsandbytes hold of it.
 
-A case holds the `checkpoint`, the file `tokens` of 16-bit ids, their length `sequence` and the folder
-`adapter`; or the `config` of transformers, `rank` and the `targets` of peft.
+A case holds the `checkpoint`, the file `tokens` of 16-bit ids, their length `sequence`, the folder `adapter`,
+and `four_bits` where transformers is to load the weights in NF4; or the `config` of transformers, `rank` and
+the `targets` of peft.
 """
 
 from __future__ import annotations
@@ -17,10 +18,32 @@ import transformers
 from bitsandbytes import functional
 
 
-def merged_loss(case: dict[str, Any]) -> dict[str, Any]:
-    model = transformers.AutoModelForCausalLM.from_pretrained(
+def sixteen_bits(case: dict[str, Any]) -> Any:
+    return transformers.AutoModelForCausalLM.from_pretrained(
         case["checkpoint"], dtype=torch.float32, attn_implementation="eager"
     )
+
+
+def four_bits(case: dict[str, Any]) -> Any:
+    """The weights beside trained adapters, as transformers quantizes them, in fp32 to merge with."""
+    kind = transformers.BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+    )
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        case["checkpoint"],
+        dtype=torch.bfloat16,
+        attn_implementation="eager",
+        quantization_config=kind,
+        device_map={"": "cpu"},
+    )
+    return model.dequantize().float()
+
+
+def merged_loss(case: dict[str, Any]) -> dict[str, Any]:
+    model = four_bits(case) if case.get("four_bits") else sixteen_bits(case)
     model = peft.PeftModel.from_pretrained(model, case["adapter"]).merge_and_unload()
     ids = torch.from_numpy(numpy.fromfile(case["tokens"], dtype="uint16").astype("int64"))
     with torch.no_grad():

@@ -95,7 +95,7 @@ def test_weights_in_four_bits_are_not_divided() -> None:
     (rule,) = (each for each in BACKEND.target.predicates if each.code == "PAR490")
     stages = {"zero": np.array([0, 1, 2, 3])}
     assert list(np.asarray(rule.holds(job, **stages))) == [True, True, True, False]
-    assert rule.holds(sample_job("deepspeed", HF, train=LORA), **stages).all()
+    assert np.all(rule.holds(sample_job("deepspeed", HF, train=LORA), **stages))
     assert "tune = lora" in rule.cure and "qlora" in rule.message(job, zero=3)
 
 
