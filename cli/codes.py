@@ -55,7 +55,7 @@ CODES: dict[str, tuple[str, str]] = {
     NO_TARGET: ("no-target", "the job has no target of this name"),
     NO_STAGE: ("no-stage", "the job has no stage of this name"),
     SAME_NAME: ("same-name", "several jobs of one name would share an output folder"),
-    NO_DATA: ("no-data", "a path holds no data that a target reads"),
+    NO_DATA: ("no-training-data", "a path holds no data that a target reads"),
     NO_WEIGHTS: ("no-checkpoint", "a fine-tuning is asked for of a model without a checkpoint"),
     NO_STD_ENTRY: ("no-std-entry", "the standard library has no entry of this name"),
     NO_FRAMEWORK: (

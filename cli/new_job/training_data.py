@@ -12,7 +12,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
 
-#: What a target reads, or a path holds, in words.
+#: Forms of data, in words.
 FORMS: dict[DataForm, str] = {
     "flat": "flat files of token ids (`.bin`)",
     "indexed": "tokenised `.bin` files beside their `.idx`",

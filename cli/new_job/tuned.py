@@ -22,7 +22,7 @@ STEPS = 1200
 
 @dataclass(frozen=True)
 class Tuned:
-    """What is trained of which checkpoint."""
+    """A fine-tuning: which of the weights of a checkpoint train."""
 
     tune: Tune
     weights: str
@@ -33,7 +33,7 @@ class Tuned:
 
     @property
     def remark(self) -> str:
-        """What is trained, in words."""
+        """Trained weights, in words."""
         return {
             "full": "all weights",
             "lora": "adapters beside frozen 16-bit weights",
