@@ -129,6 +129,21 @@ def test_rules_of_a_growing_batch(
     assert np.all(holds(rule, sample_job("deepspeed"), failing))
 
 
+#: The same for frozen weights in 4 bits.
+PACKED_RULES = (("four-bits-stage", {"zero": 2}, {"zero": 3}),)
+
+
+@pytest.mark.parametrize("name, passing, failing", PACKED_RULES)
+def test_rules_of_weights_in_four_bits(
+    name: str, passing: dict[str, int], failing: dict[str, int]
+) -> None:
+    rule = next(rule for rule in TARGET.predicates if rule.name == name)
+    job = sample_job("deepspeed", HF, train=train_of(weights="here", tune="qlora"))
+    assert holds(rule, job, passing) and not holds(rule, job, failing)
+    assert "tune = qlora" in rule.message(job, **failing)
+    assert np.all(holds(rule, sample_job("deepspeed"), failing))
+
+
 @pytest.mark.parametrize(
     ("name", "key", "without", "first"),
     [("autotp-release", "tp", "0.15", "0.16"), ("ulysses-release", "cp", "0.16", "0.17")],
@@ -147,7 +162,7 @@ def test_degrees_that_a_release_lacks(
 def test_every_rule_has_a_case() -> None:
     apart = {"autotp-tied", "scaled-gradients", "extra-stage"}
     apart |= {"autotp-release", "ulysses-release"}
-    tried = {name for name, _, _ in (*RULES, *RAMP_RULES)} | apart
+    tried = {name for name, _, _ in (*RULES, *RAMP_RULES, *PACKED_RULES)} | apart
     assert {rule.name for rule in TARGET.predicates} == tried
 
 
