@@ -29,7 +29,9 @@ def inner_ways(job: Job, tp: Column, cp: Column) -> Integers:
     share a fast domain, and 1 where there is none, or no ring is left."""
     tp, cp = np.broadcast_arrays(np.asarray(tp, dtype=np.int64), np.asarray(cp, dtype=np.int64))
     found = np.ones_like(cp)
-    for ways in range(2, int(min(np.max(cp, initial=1), np.max(key_heads(job, tp)))) + 1):
+    for ways in range(
+        2, int(min(np.max(cp, initial=1), np.max(key_heads(job, tp), initial=1))) + 1
+    ):
         near = groups(job.cluster, np.full_like(cp, ways), tp).inside
         fits = (cp % ways == 0) & (cp > ways) & near & divides_heads(job, tp, ways)
         found = np.where(fits, ways, found)

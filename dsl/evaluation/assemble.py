@@ -316,7 +316,7 @@ def _target(block: Block, identifier: Identifier, checker: Checker) -> list[Targ
     )
     gathered = Gathered(f"target `{name}`", name, gathered.head, gathered.settings)
     checker.place(("target", name), gathered)
-    values = read_settings(gathered, known[name], checker.report)
+    values = read_settings(gathered, known[name], checker.report, targets=known)
     checker.leave_open(("target", name), values)
     _refuse_many(checker, name)
     options = build(gathered, known[name], values, checker.report)

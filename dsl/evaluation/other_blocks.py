@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from ..diagnostics import Fix
 from ..fixes import given, into, removal
 from ..schema import CLASSES, setting_types
-from ..syntax.tree import Setting
+from ..syntax.tree import Identifier, Setting
 from .spellings import SETTINGS
 
 #: Help and cure; None where no other block has the setting.
@@ -19,19 +19,40 @@ _SINGLE = ("model", "cluster", "train", "launch", "gpu")
 def of_another(
     setting: Setting, title: str = "", targets: Mapping[str, type[BaseModel]] | None = None
 ) -> Cure:
-    """The cure of a setting that the block `title` does not have; `targets` are those that the job has."""
+    """The cure of a setting that the block `title` does not have, of blocks that take its value; `targets`
+    are those that the job has, and all in the block of a target."""
     word = setting.key.name
     for key in dict.fromkeys((word, SETTINGS.get(word.lower(), word))):
         homes = [
             kind
             for kind in _SINGLE
-            if not title.startswith(f"`{kind}") and key in setting_types(CLASSES[kind])
+            if not title.startswith(f"`{kind}") and _takes(CLASSES[kind], key, setting)
         ]
-        takers = {} if title.startswith("target") else targets or {}
-        homes += [f"target {name}" for name in takers if key in setting_types(takers[name])]
+        takers = targets or {}
+        if title.startswith("target"):
+            others = [name for name in takers if _takes(takers[name], key, setting)]
+            if not homes and others:
+                return _elsewhere(key, setting, others)
+            takers = {}
+        homes += [f"target {name}" for name in takers if _takes(takers[name], key, setting)]
         if homes and (len(homes) == 1 or homes[0].startswith("target")):
             return moved(setting, key, homes)
     return None
+
+
+def _takes(of: type[BaseModel], key: str, setting: Setting) -> bool:
+    """Whether a block has the setting, and where it takes words alone, this one."""
+    known = setting_types(of).get(key)
+    if known is None:
+        return False
+    word = isinstance(setting.value, Identifier) and known.kind == "word"
+    return not word or setting.value.span.text in known.words
+
+
+def _elsewhere(key: str, setting: Setting, names: list[str]) -> tuple[str, None]:
+    """Other targets have the setting: an edit would be another job."""
+    line = f"`target {names[0]} {{ {key} = {setting.value.span.text} }}`"
+    return f"it is a setting of {' and '.join(f'`{name}`' for name in names)}: {line}", None
 
 
 def moved(setting: Setting, key: str, homes: list[str]) -> tuple[str, Fix | None]:

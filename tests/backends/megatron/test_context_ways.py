@@ -170,3 +170,9 @@ def test_what_transformer_engine_refuses_is_linted(options: str, code: str | Non
         if "cp-comm-type" in each.diagnostic.message or "hierarchical" in each.diagnostic.message
     ]
     assert [each.code for each in found] == ([code] if code else [])
+
+
+def test_a_space_without_layouts_has_no_ways() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    case = Case(job_of(), BACKEND.target)
+    assert context_exchange.chosen(case, none, none, none).size == 0
