@@ -95,7 +95,7 @@ def _compiled_from(path: str, arguments: Namespace) -> str | None:
     if not is_compiled(path):
         return None
     digest, files = job_files(path)
-    tried = list(dict.fromkeys([*arguments.job, *files]))
+    tried: list[str] = list(dict.fromkeys([*arguments.job, *files]))
     for each in tried:
         job = load_job(Namespace(job=each, set=arguments.set, stage=arguments.stage))
         if job.digest == digest:
