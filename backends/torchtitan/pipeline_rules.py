@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...compiler.algebra import Column, Mask
 from ...compiler.pipeline.schedule import DIVIDED, DUAL, GPIPE, ZBV
 from ...compiler.plan import PASSES
-from ...compiler.target import Predicate
+from ...compiler.target import Effect, Predicate
 from ...dsl.arrays import at_least, choose
 from ...dsl.job import Job
 from .models import family
@@ -41,6 +41,25 @@ def suits_order(job: Job, pp: Column, vpp: Column, microbatches: Column, order: 
     others = choose(order == ZBV, turned, choose(order == DUAL, dual, divided))
     suits: Mask | bool = choose(order == GPIPE, vpp == 1, others)
     return (order == 0) | ((pp > 1) & suits)
+
+
+#: CPU seconds in which each process lists the passes of a pipeline of two stages a rank, by the rank and the
+#: square of its micro-batches: PyTorch looks for a third stage through all passes that follow each
+#: (_add_unshard_reshard, max_active_stages). Measured with torch 2.13's classes, 4 and 8 ranks, 256 to 1,024
+#: micro-batches: of 1,024, 1F1B 7.0 s on 8, ZBV 8.9 on 4, DualPipeV 3.6 on 4. InterleavedZeroBubble was not
+#: measured, and has as many passes as ZBV.
+LISTED_SECONDS = {"1f1b": 8.4e-7, "interleaved_zb": 2.1e-6, "zbv": 2.1e-6, "dualpipev": 8.6e-7}
+#: Seconds of listing at each start, and each start again, above which parc takes another layout.
+MOST_LISTED_SECONDS = 60
+
+
+def listed_seconds(pp: Column, vpp: Column, microbatches: Column, order: Column) -> Column:
+    """Seconds before the first step in which PyTorch lists the passes; 0 where that grows in proportion."""
+    share: Column = 0.0 * order
+    for name, seconds in LISTED_SECONDS.items():
+        share = choose(order == PASSES.index(name), seconds, share)
+    found: Column = choose((pp > 1) & (vpp == 2), share * pp * (1.0 * microbatches) ** 2, 0.0)
+    return found
 
 
 def whole_passes(order: Column) -> Column:
@@ -120,6 +139,25 @@ PIPELINE = (
         stricter="without a pipeline a schedule has no effect; with fewer micro-batches than ranks the "
         "backward passes that are divided fill no bubble",
         cure="leave `schedule` out of the target",
+    ),
+    Predicate(
+        "PAR398",
+        "listed-passes",
+        "passes of two stages a rank that PyTorch lists for minutes at each start",
+        ("pp", "vpp", "microbatches", "order"),
+        lambda job, pp, vpp, microbatches, order: (
+            listed_seconds(pp, vpp, microbatches, order) <= MOST_LISTED_SECONDS
+        ),
+        lambda job, pp, vpp, microbatches, order: (
+            f"{microbatches:,} micro-batches over pp {pp} with vpp 2 in the order {PASSES[order]}: "
+            "PyTorch lists their passes for "
+            f"{float(listed_seconds(pp, vpp, microbatches, order)):,.0f} s at each start, above "
+            f"{MOST_LISTED_SECONDS}"
+        ),
+        f"{TORCH} distributed/pipelining/schedules.py:1285, _add_unshard_reshard",
+        stricter="it trains, after as long as that",
+        cure="more micro_batch or dp, another vpp, or leave `schedule` out of the target",
+        effect=Effect.ACCEPTS,
     ),
     Predicate(
         "PAR183",

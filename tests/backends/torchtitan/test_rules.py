@@ -91,6 +91,11 @@ RULES = {
         {"pp": 4, "vpp": 2, "microbatches": 4, "order": 2},
         {"pp": 4, "vpp": 2, "microbatches": 3, "order": 2},
     ),
+    "listed-passes": (
+        job_of(),
+        {"pp": 8, "vpp": 2, "microbatches": 2048, "order": 4},
+        {"pp": 8, "vpp": 2, "microbatches": 16_384, "order": 4},
+    ),
     "schedule-selective": (
         job_of(),
         {"recompute": 2, "order": 2},
