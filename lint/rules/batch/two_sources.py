@@ -134,7 +134,7 @@ def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
         yield _complaint(inner, outer)
 
 
-#: transformers 4.20.1 to 5.10.4 training_args.py: what a key is compared with where no option is given.
+#: transformers 4.20.1 to 5.24.0 training_args.py: what a key is compared with where no option is given.
 DEFAULTS = {
     MICRO: 8,
     STEPS: 1,

@@ -22,9 +22,11 @@ from collections.abc import Iterator
 
 from ....backends.deepspeed.constraints.key_values import CHECKED_SINCE, FIRST_WITH, READ_BY_HAND
 from ....backends.released_options import ReleasedOption
+from ....compiler.target import Effect
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Unknown, Value, text_of
 from ...facts.launched_job import LaunchedJob
+from ...facts.release import Release
 from ...facts.vocabulary import deepspeed_keys
 from ...finding import Complaint
 from ...releases.history import numbers
@@ -54,7 +56,13 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
                 # A path of Python's: a program imports the class, and takes the section out (sat does).
                 severity = "info"
             message = f"{setting.name} {_shown(value)}: {said[0]}"
-            yield Complaint(message, setting, help=said[1], severity=severity)
+            effect = Effect.STOPS if _stops(release, setting.name) else None
+            yield Complaint(message, setting, help=said[1], severity=severity, effect=effect)
+
+
+def _stops(release: Release, name: str) -> bool:
+    """Whether DeepSpeed is sure to read the key: by its own hand, or in a section of the known release."""
+    return name in TOP or release.release is None or bool(release.forms(name))
 
 
 def _later(launch: LaunchedJob, version: str | None) -> Iterator[Complaint]:
@@ -125,13 +133,15 @@ def _of_kind(kind: str, value: Value) -> tuple[str, str | None] | None:
         return f"expected {'a whole number' if kind == 'int' else 'a number'}", None
     if kind == "int" and isinstance(value, float) and not value.is_integer():
         return "expected a whole number", None
-    if (
-        kind == "bool"
-        and isinstance(value, str)
-        and value.lower() not in ("true", "false", "0", "1")
-    ):
+    if kind == "bool" and not isinstance(value, bool) and str(value).lower() not in _TRUTH:
         return "expected true or false", None
     return None
+
+
+#: What pydantic takes for a truth value, in any case.
+_TRUTH = frozenset(
+    ("true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0", "1.0", "0.0")
+)
 
 
 _NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?")

@@ -1,12 +1,14 @@
 """Options of Megatron-LM and Transformers and keys of torchtitan: unknown, removed, missing, or wrong."""
 
 from . import (
+    accelerate_value,
     dropped_option,
     fsdp_recompute,
     llamafactory_pairs,
     missing_option,
     option_twice,
     option_value,
+    parsed_argument,
     removed_option,
     toml_value,
     trainer_option,
@@ -25,6 +27,8 @@ MODULES = (
     option_value,
     missing_option,
     trainer_option,
+    parsed_argument,
+    accelerate_value,
     trainer_value,
     llamafactory_pairs,
     trainer_pairs,

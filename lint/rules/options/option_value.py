@@ -42,7 +42,7 @@ RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "megatron=0.19")
 
 
-_NUMBERS = {
+NUMBERS = {
     "int": r"[+-]?\d+(_\d+)*",
     "float": r"[+-]?(\d+(_\d+)*(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)",
 }
@@ -86,7 +86,7 @@ def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fa
     """The fault of an option's value for one of its forms."""
     name, texts = option.name, [str(value) for value in setting.values]
     if not texts and option.count in ("", "+"):
-        wanted = option.kind in _NUMBERS or option.choices
+        wanted = option.kind in NUMBERS or option.choices
         return _Fault(f"{name} has no value") if wanted and not _expanded(launch, setting) else None
     own = launch.megatron and starts_megatron(launch)
     if own and option.kind == "switch" and texts:
@@ -98,7 +98,7 @@ def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fa
 
 
 def _wrong_value(launch: LaunchedJob, option: ReleasedOption, text: str) -> _Fault | None:
-    name, pattern = option.name, _NUMBERS.get(option.kind)
+    name, pattern = option.name, NUMBERS.get(option.kind)
     if _row(name).positive and re.fullmatch(r"-\d+|0+", text):
         if name == INTERVAL and not text.strip("-0"):
             return _no_interval(launch)

@@ -20,13 +20,14 @@ from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import TRANSFORMERS, Release
 from ...facts.trainer import trainer_argument, training_arguments
+from ...facts.trainer_parser import fields_beside
 from ...finding import Complaint
 from .removed_option import renaming
 
 CODE = "PAR389"
 TITLE = "an option that Transformers' Trainer does not have"
 SEVERITY = "info"
-SOURCE = "transformers 4.20.1 to 5.10.4 training_args.py (lint/releases/transformers.csv)"
+SOURCE = "transformers 4.20.1 to 5.24.0 training_args.py (lint/releases/transformers.csv)"
 RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "transformers=4.57")
 
@@ -56,8 +57,9 @@ def _declared(launch: LaunchedJob, option: str) -> bool:
 
 
 def _severity(launch: LaunchedJob, setting: Setting, release: Release) -> Severity:
-    """A program of one's own may declare the option itself, whatever the release that a script installs."""
-    own = launch.config.program.endswith(".py")
+    """A program of one's own whose parser is not in sight may declare the option itself, whatever the release
+    that a script installs."""
+    own = launch.config.program.endswith(".py") and fields_beside(launch) is None
     said = release.severity()
     return "warning" if said == "error" and own and TRANSFORMERS not in launch.versions else said
 

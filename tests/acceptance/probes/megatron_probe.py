@@ -3,7 +3,8 @@
 A case holds `arguments`, `environment`, `world`, `capability` and `build`. The stages are a real start's:
 arguments, validation, micro-batches, configurations, process groups of the first and the last rank, what the
 schedule checks before its first micro-batch, and for `build` every pipeline stage on the meta device. With
-`walk` the answer has rate and batch of every step too.
+`walk` the answer has rate and batch of every step too; where `starts` is false the configurations are the last
+stage.
 """
 
 from __future__ import annotations
@@ -73,12 +74,16 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer["stage"] = "micro-batches"
     _set_globals(args)
     answer["microbatches"] = micro_batches.get_num_microbatches()
+    training.update_train_iters(args)
     answer["stage"] = "configurations"
     config = megatron_arguments.core_transformer_config_from_args(args)
     answer["stack"] = _stack(config, _others(args))
     if case.get("walk"):
         answer["stage"] = "walk"
         answer |= _walked(args)
+    if not case.get("starts", True):
+        answer["stage"] = "accepted"
+        return
     answer["stage"] = "groups"
     answer["groups"] = [_groups(args, rank) for rank in dict.fromkeys((args.world_size - 1, 0))]
     answer["stage"] = "schedule"

@@ -23,7 +23,7 @@ from parc.lint.releases.history import history
         ("torchtitan", "training.data_parallel_degree", "24.06", "24.06"),
         ("torchtitan", "parallelism.tensor_parallel_degree", "0.1.0", "0.3"),
         ("transformers", "--evaluation_strategy", "4.20", "4.50"),
-        ("transformers", "--eval_strategy", "4.41", "5.10"),
+        ("transformers", "--eval_strategy", "4.41", "5.24"),
     ],
 )
 def test_first_and_last_release(framework: str, name: str, first: str, last: str) -> None:

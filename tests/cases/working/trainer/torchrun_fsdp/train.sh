@@ -1,0 +1,21 @@
+#!/bin/bash
+torchrun --standalone --nproc-per-node=8 train.py \
+    --model_name_or_path=meta-llama/Llama-3.1-8B \
+    --data_path=/data/tokens.bin \
+    --output_dir=/runs/fsdp \
+    --bf16=True \
+    --num_train_epochs=3 \
+    --per_device_train_batch_size=4 \
+    --gradient_accumulation_steps=8 \
+    --eval_strategy=no \
+    --save_strategy=steps \
+    --save_steps=2000 \
+    --save_total_limit=1 \
+    --learning_rate=2e-5 \
+    --weight_decay=0. \
+    --warmup_steps=0.03 \
+    --lr_scheduler_type=cosine \
+    --logging_steps=1 \
+    --report_to=none \
+    --fsdp="full_shard auto_wrap" \
+    --fsdp_config=fsdp.json
