@@ -70,7 +70,7 @@ _ROWS = (
     OptionRow("--lr-wsd-decay-style", "train"),
     OptionRow("--lr-wsd-decay-iters", "train"),
     OptionRow("--lr-wsd-decay-samples", "train"),
-    OptionRow("--save-retain-interval", "train", extra=True),
+    OptionRow("--save-retain-interval", "train", extra=True, positive=True),
     OptionRow("--async-save", "train", extra=True),
     OptionRow("--distributed-timeout-minutes", "train", extra=True),
     OptionRow("--fp8-format", "train", older=("--fp8", "--fp8-hybrid", "--fp8-e4m3")),

@@ -18,6 +18,7 @@ _CHUNK_LAYERS = "--num-layers-per-virtual-pipeline-stage"
 _CHUNKS = "--num-virtual-stages-per-pipeline-rank"
 _INTERLEAVED = (_CHUNKS, _CHUNK_LAYERS, _LAYOUT)
 _GROWING = ("--weight-decay-incr-style linear", "--weight-decay-incr-style cosine")
+_ALL_TO_ALL = ("--moe-token-dispatcher-type alltoall", "--moe-token-dispatcher-type flex")
 _INFERENCE = ("--transformer-impl inference_optimized",)
 
 NEEDS = (
@@ -36,9 +37,8 @@ NEEDS = (
     Need("--moe-ffn-hidden-size", ("--num-experts",), "transformer_config.py:1702"),
     Need("--expert-model-parallel-size", ("--num-experts",), "arguments.py:1656", Range.ABOVE_ONE),
     Need(
-        "--moe-shared-expert-overlap",
-        ("--moe-token-dispatcher-type alltoall", "--moe-token-dispatcher-type flex"),
-        "transformer_config.py:1824", where="--moe-shared-expert-intermediate-size",
+        "--moe-shared-expert-overlap", _ALL_TO_ALL, "transformer_config.py:1824",
+        where="--moe-shared-expert-intermediate-size",
     ),
     Need("--delay-wgrad-compute", ("--overlap-moe-expert-parallel-comm",), "transformer_config.py:3075"),
     Need(
@@ -128,8 +128,12 @@ NEEDS = (
         since="0.18",
     ),
     *(
-        Need(f"--moe-router-padding-for-{what}", _NARROW, "transformer_config.py:2652", since=first)
+        Need(f"--moe-router-padding-for-{what}", needs, f"transformer_config.py:{line}", since=first)
         for what, first in (("fp8", "0.14"), ("quantization", "0.16"))
+        for needs, line in ((_NARROW, 2652), (_ALL_TO_ALL, 2322))
+    ),
+    Need(
+        "--moe-router-group-topk", ("--moe-router-num-groups",), "transformer_config.py:2344", since="0.14"
     ),
     Need(
         "--overlap-moe-expert-parallel-comm", ("--expert-model-parallel-size",), "transformer_config.py:3015",

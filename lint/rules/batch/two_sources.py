@@ -20,19 +20,23 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_con
     --micro-batch-size 8 --global-batch-size 64
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from ....backends.deepspeed.option_rows import BATCH, ROWS
 from ....backends.huggingface.option_rows import TRAINER, option
+from ....compiler.target import Effect
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
+from ...facts.release import TRANSFORMERS
 from ...facts.trainer import (
     compares_deepspeed,
     left_out,
     own_loop,
     reads_training_arguments,
 )
+from ...facts.trainer_parser import fields_beside
 from ...finding import Complaint, Related
 
 CODE = "PAR207"
@@ -48,6 +52,7 @@ STAGE = ROWS.fact("zero").name
 _PER_DEVICE, _ACCUMULATION = (
     option(TRAINER.fact(name).name) for name in ("micro_batch", "microbatches")
 )
+_BETAS = "optimizer.params.betas"
 #: DeepSpeed's key, and the options with the same meaning.
 SAME = {
     TOTAL: ("--global-batch-size",),
@@ -56,9 +61,18 @@ SAME = {
     STAGE: ("--zero-stage",),
     CLIP: ("--clip-grad", "--max-grad-norm"),
     "optimizer.params.lr": ("--lr", option(TRAINER.setting("train", "learning_rate").name)),
+    "optimizer.params.weight_decay": (option(TRAINER.setting("train", "weight_decay").name),),
+    "optimizer.params.eps": ("--adam-epsilon",),
+    "scheduler.params.warmup_max_lr": (option(TRAINER.setting("train", "learning_rate").name),),
 }
 
 
+#: Keys of which the Trainer alone says that both must be equal.
+_OF_TRAINER = (
+    "optimizer.params.weight_decay",
+    "optimizer.params.eps",
+    "scheduler.params.warmup_max_lr",
+)
 #: Megatron-DeepSpeed hands its own optimizer to deepspeed.initialize (megatron/training.py:425 of
 #: bigscience-workshop's, :606 of deepspeedai's @f4157bea): that of the config is not used.
 _LR = "optimizer.params.lr"
@@ -70,11 +84,13 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for key, options in SAME.items():
         if key == _LR and launch.kind.involves("megatron"):
             continue
+        if key in _OF_TRAINER and not compares_deepspeed(launch):
+            continue
         config = launch.key(key)
         keys = [name.removeprefix("--").replace("-", "_") for name in options]
         for scope, names in (("argument", options), ("launcher", options), ("yaml", keys)):
             given = launch.setting(scope, *names)
-            if config is None or given is None or not _differ(config, given):
+            if config is None or given is None or not _clashes(launch, config, given):
                 continue
             if key in _OF_LOOP and own_loop(launch):
                 continue
@@ -98,6 +114,21 @@ def _differ(one: Setting, other: Setting) -> bool:
     """Whether both are numbers, and not the same."""
     first, second = (_number(text_of(each)) for each in (one, other))
     return first is not None and second is not None and first != second
+
+
+def _clashes(launch: LaunchedJob, config: Setting, given: Setting) -> bool:
+    """Whether they differ as numbers, or the Trainer compares a number with a word of its config."""
+    word = text_of(config)
+    if _differ(config, given) or not compares_deepspeed(launch) or word is None:
+        return _differ(config, given)
+    return _is_word(word) and _number(text_of(given)) is not None
+
+
+def _is_word(text: str | None) -> bool:
+    """Whether a text is no number, and neither filled in by the Trainer nor by a program before."""
+    if text in (None, "auto", "null") or _number(text) is not None:
+        return False
+    return re.search(r"[${}<>@%]|^[A-Z_]{3,}$", text or "") is None
 
 
 def _number(text: str | None) -> float | None:
@@ -139,6 +170,11 @@ DEFAULTS = {
     MICRO: 8,
     STEPS: 1,
     CLIP: 1.0,
+    _LR: 5e-5,
+    "optimizer.params.weight_decay": 0.0,
+    "optimizer.params.eps": 1e-8,
+    "scheduler.params.warmup_max_lr": 5e-5,
+    _BETAS: (0.9, 0.999),
 }
 
 
@@ -149,12 +185,23 @@ def _defaults(launch: LaunchedJob) -> Iterator[Complaint]:
     for key, default in DEFAULTS.items():
         config = launch.key(key)
         number = _number(text_of(config)) if config else None
-        if config is None or number in (None, default) or launch.given(*SAME[key]):
+        word = config is not None and number is None and _is_word(text_of(config))
+        if config is None or launch.given(*SAME.get(key, ())):
+            continue
+        if number == default or not (word or (number is not None and key in SAME)):
             continue
         message = (
             f"{key} is {text_of(config)}, and the Trainer's own is {default} unless it is given"
         )
-        yield Complaint(message, config, help='"auto" in the config', severity="warning")
+        sure = fields_beside(launch) is not None
+        yield Complaint(
+            message,
+            config,
+            help='"auto" in the config',
+            severity=None if sure else "warning",
+            effect=Effect.STOPS if sure else None,
+            framework=TRANSFORMERS,
+        )
 
 
 def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -165,6 +212,8 @@ def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:
     total = launch.key(TOTAL)
     micro = launch.option(_PER_DEVICE)
     steps = launch.option(_ACCUMULATION)
+    if total and steps and launch.key(STEPS) is None and (number_of(steps) or 1) > 1:
+        yield from _without_steps(total, steps)
     gpus, size, each = launch.number("gpus"), number_of(total), number_of(micro)
     count = 1 if steps is None else number_of(steps)
     if not (total and micro and gpus and size and each and count):
@@ -177,6 +226,22 @@ def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:
         yield Complaint(
             message, total, (Related(f"{micro.name} {each}", micro),), '"auto" in the config'
         )
+
+
+def _without_steps(total: Setting, steps: Setting) -> Iterator[Complaint]:
+    """accelerate writes an accumulation of 1 into a config that has none (utils/dataclasses.py:1395), so that
+    no number of GPUs makes both products the whole batch."""
+    if number_of(total):
+        message = (
+            f"{steps.name} {text_of(steps)}, but the config has {TOTAL} {text_of(total)} and no {STEPS}"
+            ", which is then 1"
+        )
+        related = (Related(f"{TOTAL} {text_of(total)}", total),)
+        help_text = f'"{STEPS}": "auto" in the config'
+        yield Complaint(
+            message, steps, related, help_text, effect=Effect.STOPS, since="4.29",
+            framework=TRANSFORMERS,
+        )  # fmt: skip
 
 
 #: Sizes that a recipe of Megatron-Bridge holds for the training and for its data.

@@ -20,8 +20,8 @@ five: &five [*four, *four, *four, *four, *four, *four, *four, *four, *four, *fou
 Good:
 distributed_type: MULTI_GPU
 num_processes: 8
-one: &one [x, x, x, x, x, x, x, x, x, x]
-two: [*one, *one]
+commands: &one [x, x, x, x, x, x, x, x, x, x]
+tpu_vm: [*one, *one]
 """
 
 from collections.abc import Iterator

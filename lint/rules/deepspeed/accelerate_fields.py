@@ -31,12 +31,14 @@ from collections.abc import Iterator
 from ....backends.huggingface.accelerate_keys import BESIDE_FILE
 from ....backends.huggingface.option_rows import CONFIG_FILE, KIND
 from ....reading.facts import text_of
+from ...certainty import ITSELF
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR470"
 TITLE = "accelerate's configuration repeats what the DeepSpeed config says"
 SEVERITY = "error"
+STOPS = ITSELF
 SOURCE = "accelerate 1.15: utils/dataclasses.py:1507, commands/launch.py:1394"
 FILE = "launch.sh"
 

@@ -47,7 +47,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     yield from _later(launch, release.version)
     for setting in launch.all("json"):
         value = setting.values[0] if len(setting.values) == 1 else None
-        if isinstance(value, Unknown) or value is None or value == "auto" or _template(value):
+        if (
+            isinstance(value, Unknown)
+            or value is None
+            or value in ("auto", "null")
+            or _template(value)
+        ):
             continue
         said = _wrong(setting.name, value)
         if said is not None:

@@ -26,9 +26,12 @@ srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\
 import re
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import KIND, option
+from ....compiler.target import Effect
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.commands import is_default
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import accelerate_count
 from ...finding import Complaint, Place, Related
 
 CODE = "PAR604"
@@ -36,7 +39,7 @@ TITLE = "several nodes without a common rendezvous host"
 SEVERITY = "error"
 SOURCE = (
     "mlc-ai/pith-train#47, #91; hiyouga/LlamaFactory#7326; pytorch/pytorch#76069; "
-    "aws-samples/aws-hpc-tutorials#448"
+    "aws-samples/aws-hpc-tutorials#448; accelerate 1.15 utils/launch.py:215"
 )
 FILE = "job.sbatch"
 
@@ -56,10 +59,12 @@ _OWN_NAME = re.compile(
 _BY_VARIABLE = re.compile(
     r"--(?:rdzv[-_]endpoint|master[-_]addr|main_process_ip)[= ][\"']?\$\{?MASTER_ADDR\b"
 )
+_HOST = "main_process_ip"
 NAMES = ("--rdzv-endpoint", "--master-addr", "--main-process-ip")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    yield from _of_accelerate(launch)
     nodes = launch.number("nodes") or _nodes(launch)
     several = any(True for _ in launch.matches(_SEVERAL))
     if (nodes is None or nodes < 2) and not several:
@@ -99,6 +104,36 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             yield Complaint(
                 "every node names itself as the rendezvous host", place, related, help_text
             )
+
+
+def _of_accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
+    """accelerate writes `None` where no address is given (1.15 utils/launch.py:215); of DeepSpeed's launchers
+    `standard` alone is like that, the others ask a hostfile."""
+    machines = accelerate_count(launch, "nodes")
+    count, host = number_of(machines), launch.setting("yaml", _HOST)
+    called = launch.setting("launcher", option(_HOST))
+    named = (host is not None and host.values != ("null",)) or called is not None
+    if machines is None or count is None or count < 2 or named or not _has_command(launch):
+        return
+    kind = text_of(launch.setting("yaml", KIND))
+    by_hosts = kind == "DEEPSPEED" and _multinode(launch) != "standard"
+    if not by_hosts and not launch.given("--use-deepspeed") and not launch.config.hidden:
+        message = f"{machines.name} {count} without {_HOST}: each waits for the host `None`"
+        help_text = f"--{_HOST} with the address of the first machine"
+        yield Complaint(message, machines, help=help_text, effect=Effect.STOPS)
+
+
+def _has_command(launch: LaunchedJob) -> bool:
+    """Whether the command that reads accelerate's configuration is here, which may name the host itself."""
+    return launch.config.command is not None and launch.kind.launcher == "accelerate"
+
+
+def _multinode(launch: LaunchedJob) -> str:
+    name = "deepspeed_multinode_launcher"
+    setting = launch.setting("yaml", f"deepspeed_config.{name}") or launch.setting(
+        "launcher", option(name)
+    )
+    return text_of(setting) or "pdsh"
 
 
 def _settings(launch: LaunchedJob) -> list[Setting]:

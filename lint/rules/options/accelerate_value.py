@@ -1,8 +1,8 @@
 """A key or a value that accelerate's configuration may not have.
 
 Why:
-`accelerate launch` refuses keys that it does not know and words of no precision or kind of distribution; words
-for the truth values, policies and devices of FSDP and DeepSpeed stop the program when it starts.
+`accelerate launch` refuses keys that it does not know and words of no precision or kind of distribution.
+Words for the truth values, policies and devices of FSDP and DeepSpeed stop the program when it starts.
 
 Bad:
 --- accelerate.yaml
@@ -121,7 +121,11 @@ def _path(launch: LaunchedJob) -> str | None:
     counts = launch.setting("yaml", "num_processes")
     if named is None or counts is None or launch.setting("yaml", CONFIG_FILE) is not None:
         return None
-    return counts.path if is_config(f"{KIND}: NO\n" + launch.config.texts.get(counts.path, "")) else None
+    return (
+        counts.path
+        if is_config(f"{KIND}: NO\n" + launch.config.texts.get(counts.path, ""))
+        else None
+    )
 
 
 def _overridden(launch: LaunchedJob, setting: Setting) -> bool:
@@ -139,7 +143,12 @@ def _judged(launch: LaunchedJob, setting: Setting) -> Iterator[Complaint]:
         yield Complaint(message, setting, help=did_you_mean(key, KEYS))
         return
     text = text_of(setting)
-    if text is None or text.lower() in ("null", "~", "") or re.search(r"[<>${}]", text):
+    switch = setting.name.rpartition(".")[2] in _SWITCHES
+    if (
+        text is None
+        or (text.lower() in ("null", "~", "") and not switch)
+        or re.search(r"[<>${}]", text)
+    ):
         return
     if not _is_read(launch, key, setting.name.rpartition(".")[2]):
         return
@@ -162,7 +171,11 @@ def _wrong(name: str, text: str) -> str:
     words, number = WORDS.get(name, ()), _NUMBERS.get(name)
     as_written = text if name == KIND else text.lower()
     # YAML reads NO and no as false, which is spelt no here.
-    if words and as_written not in words and not (text.lower() == "false" and words[0].lower() == "no"):
+    if (
+        words
+        and as_written not in words
+        and not (text.lower() == "false" and words[0].lower() == "no")
+    ):
         return f"expected one of {', '.join(words[:16])}"
     if name.rpartition(".")[2] in _SWITCHES and text.lower() not in _TRUTH:
         return "expected true or false"
@@ -179,6 +192,8 @@ def _unsynchronised(launch: LaunchedJob) -> Iterator[Complaint]:
     given = (launch.setting("launcher", option(each.name)) for each in (loading, synchronised))
     if any(given):
         return
-    if (text_of(loading) or "").lower() == "true" and (text_of(synchronised) or "").lower() == "false":
+    if (text_of(loading) or "").lower() == "true" and (
+        text_of(synchronised) or ""
+    ).lower() == "false":
         message = "fsdp_cpu_ram_efficient_loading needs fsdp_sync_module_states: true"
         yield Complaint(message, synchronised, (Related("loaded on rank 0 alone", loading),))

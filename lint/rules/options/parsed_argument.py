@@ -2,8 +2,8 @@
 
 Why:
 HfArgumentParser stops at names that no dataclass of the program has, at words for numbers and at what is
-neither true nor false; TrainingArguments stops at words for a schedule, an optimizer or a strategy that it does
-not know, and at a fraction of a step above 1.
+neither true nor false; TrainingArguments stops at words for a schedule, an optimizer or a strategy that it
+does not know, and at a fraction of a step above 1.
 
 Bad:
 torchrun --nproc-per-node 8 train.py --output_dir out --per_device_train_batch_size four \\

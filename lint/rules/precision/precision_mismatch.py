@@ -18,10 +18,14 @@ Good:
 
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import CONFIG_FILE, KIND
 from ....backends.megatron.option_rows import HALVES
+from ....compiler.target import Effect
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.trainer import compares_deepspeed
+from ...facts.release import TRANSFORMERS
+from ...facts.trainer import compares_deepspeed, is_on, reads_training_arguments
+from ...facts.trainer_parser import fields_beside
 from ...finding import Complaint, Related
 
 CODE = "PAR502"
@@ -35,6 +39,7 @@ FILE = "ds_config.json"
 TRAINING = True
 
 
+_MIXED = ("--mixed-precision",)
 _OTHER = {"bf16": "fp16", "fp16": "bf16"}
 
 
@@ -62,13 +67,46 @@ def _only_in_config(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _unknown_to_trainer(launch: LaunchedJob) -> Iterator[Complaint]:
-    """The Trainer compares fp16.enabled with its own --fp16, which is off unless it is given."""
-    at = launch.key("fp16.enabled")
-    if at is None or text_of(at) != "True" or not compares_deepspeed(launch):
+    """The Trainer compares `enabled` of both with its own --fp16 and --bf16, which are off unless given; a
+    text is equal to neither."""
+    sure = fields_beside(launch) is not None
+    for name in _OTHER:
+        options = [launch.option(f"--{name}"), launch.option(f"--{name}-full-eval")]
+        on = next((each for each in options if each is not None and is_on(each)), None)
+        for at, config in _configured(launch, name):
+            text = text_of(at)
+            if (text in ("True", name)) is (on is not None) and text in ("True", "False", name):
+                continue
+            if not sure and (name == "bf16" or text != "True" or launch.given(*HALVES)):
+                continue
+            said = f"{name} in {config} and no --{name} for the Trainer"
+            if on is not None:
+                said = f"{on.name} for the Trainer and {at.name} {text} in {config}"
+            yield Complaint(
+                f"{said}, which stops at the mismatch",
+                at,
+                help=f'--{name}, or "enabled": "auto"',
+                severity=None if sure else "warning",
+                effect=Effect.STOPS if sure else None,
+                since="4.31",
+                framework=TRANSFORMERS,
+            )
+
+
+def _configured(launch: LaunchedJob, name: str) -> Iterator[tuple[Setting, str]]:
+    """Where DeepSpeed's precision is said: in the Trainer's config, or by accelerate, which has one made."""
+    at = launch.key(f"{name}.enabled")
+    if compares_deepspeed(launch):
+        if at is not None and (text_of(at) or "").lower() in ("true", "false"):
+            yield at, "the config"
         return
-    if not launch.given(*HALVES, "--fp16-full-eval"):
-        message = "fp16 in the config and no --fp16 for the Trainer, which stops at the mismatch"
-        yield Complaint(message, at, help='--fp16, or "enabled": "auto"', severity="warning")
+    mixed = launch.setting("yaml", "mixed_precision")
+    made = text_of(launch.setting("yaml", KIND)) == "DEEPSPEED"
+    if not made or mixed is None or text_of(mixed) != name or not reads_training_arguments(launch):
+        return
+    own_file = launch.setting("yaml", CONFIG_FILE) is not None or launch.given(*_MIXED)
+    if not own_file and not is_on(launch.option(f"--{name}")):
+        yield mixed, "accelerate's configuration"
 
 
 def _asked(launch: LaunchedJob) -> Iterator[tuple[str, Setting]]:

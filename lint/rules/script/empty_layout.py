@@ -1,5 +1,5 @@
-"""An option whose value is empty because a variable was never set: a warning for one of the layout, a hint
-for any other, which a site may set from outside.
+"""An option whose value is empty because a variable was never set, or is set below its use: an error there,
+else a warning for one of the layout, and a hint for any other, which a site may set from outside.
 
 Why:
 The next option is taken for the value, or the parser stops; the message names neither variable nor option.
@@ -15,10 +15,11 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --tensor-model-paral
 from collections.abc import Iterator
 
 from ....backends.megatron.option_groups import LAID_OUT
+from ....compiler.target import Effect
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, Unknown, Value, dashed
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint
+from ...finding import Complaint, Place, Related
 
 CODE = "PAR801"
 TITLE = "an option whose value is a variable that nothing sets"
@@ -38,11 +39,25 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         variable = _unset(setting)
         if variable is None or variable in BATCH_SYSTEMS or variable.startswith(PREFIXES):
             continue
-        if not _comes_from_outside(launch, variable):
+        below = _set_below(launch, setting, variable)
+        if below is not None:
+            message = f"{setting.name} has no value: {variable} is set below, in line {below.line}"
+            related = (Related("set here", below),)
+            yield Complaint(
+                message, setting, related, f"set {variable} first", "error", effect=Effect.STOPS
+            )
+        elif not _comes_from_outside(launch, variable):
             message = f"{setting.name} has no value: nothing sets {variable}"
             severity: Severity | None = None if dashed(setting.name) in LAID_OUT else "info"
             help_text = f"{variable}=..., or ${{{variable}:?}}"
             yield Complaint(message, setting, help=help_text, severity=severity)
+
+
+def _set_below(launch: LaunchedJob, setting: Setting, variable: str) -> Place | None:
+    """Where the script sets the variable after it was read, and not before."""
+    places = [each.place for each in launch.config.assignments if each.name == variable]
+    here = all(path == setting.path and line > setting.line for path, line, _ in places)
+    return Place(*places[0], length=len(variable)) if places and here else None
 
 
 def _empty(value: Value | Unknown) -> bool:

@@ -3,8 +3,8 @@
 A case holds `arguments`, `environment`, `world`, `capability` and `build`. The stages are a real start's:
 arguments, validation, micro-batches, configurations, process groups of the first and the last rank, what the
 schedule checks before its first micro-batch, and for `build` every pipeline stage on the meta device. With
-`walk` the answer has rate and batch of every step too; where `starts` is false the configurations are the last
-stage.
+`walk` the answer has rate and batch of every step too; where `starts` is false the configurations are the
+last stage.
 """
 
 from __future__ import annotations

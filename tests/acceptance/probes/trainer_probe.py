@@ -1,9 +1,9 @@
 """Recorded launches of a program of Hugging Face's Trainer -> what its start makes of them, without a GPU.
 
-A case holds the launcher's `launcher` words, the `program` with its arguments, the `environment`, the `world`
-and the `folder` that it runs in. accelerate's own parser and configuration read a launch of it; then the program
-runs with a narrow model and drawn tokens, until the Trainer begins its first step: transformers, accelerate and
-DeepSpeed have made of their settings what they make on GPUs.
+A case holds the `launcher_name` and its `launcher` words, the `program` with its arguments, the
+`environment`, the `world` and the `folder` that it runs in. accelerate's own parser and configuration read a
+launch of it; then the program runs with a narrow model and drawn tokens until the Trainer begins its first step: transformers,
+accelerate and DeepSpeed have made of their settings what they make on GPUs.
 
 Stood in for, so not proven: the GPUs, their kernels, collectives (PyTorch's fake process group), the weights.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+from contextlib import suppress
 from typing import Any
 
 import deepspeed_probe
@@ -47,10 +48,8 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
         "fake", store=FakeStore(), rank=0, world_size=case["world"]
     )
     sys.argv = list(case["program"])
-    try:
+    with suppress(Begun):
         runpy.run_path(case["program"][0], run_name="__main__")
-    except Begun:
-        pass
     answer["stage"] = "accepted"
 
 
@@ -85,6 +84,7 @@ def stand_ins() -> None:
     dataclasses.is_cuda_available = lambda *arguments, **named: True
     torch.cuda.current_device = lambda: "cpu"
     _init_utils._sync_module_params_and_buffers = lambda *arguments: None
+    torch.nn.parallel.DistributedDataParallel = lambda model, **named: model
     transformers.AutoModelForCausalLM.from_pretrained = narrow
     begin = transformers.Trainer.__init__
 

@@ -19,8 +19,12 @@ _PAIRS = {
     "json": re.compile(
         r"\"(?P<key>\w+)\"\s*:\s*(?P<value>\"[^\"\n]*\"|[\w.+-]+|\$\{\w+\})(?P<end>,?)"
     ),
-    "yaml": re.compile(r"^ *(?:- )?(?P<key>\w+): +(?P<value>[^\s#][^\n#]*?)(?P<end> *)$", re.MULTILINE),
-    "toml": re.compile(r"^(?P<key>\w+) *= *(?P<value>[^\s#\[][^\n#]*?)(?P<end> *(?:#.*)?)$", re.MULTILINE),
+    "yaml": re.compile(
+        r"^ *(?:- )?(?P<key>\w+): +(?P<value>[^\s#][^\n#]*?)(?P<end> *)$", re.MULTILINE
+    ),
+    "toml": re.compile(
+        r"^(?P<key>\w+) *= *(?P<value>[^\s#\[][^\n#]*?)(?P<end> *(?:#.*)?)$", re.MULTILINE
+    ),
 }
 
 
@@ -61,7 +65,11 @@ def _other(value: str, language: str, chance: random.Random) -> str:
         return str(chance.choice([*near, *near, f'"{value}"', f"{quote}many{quote}", "true"]))
     if plain.lower() in ("true", "false"):
         other = "false" if plain.lower() == "true" else "true"
-        return chance.choice([other, other, f'"{plain}"', f"{quote}on{quote}", "3", "null"][: 5 if language == "toml" else 6])
+        return chance.choice(
+            [other, other, f'"{plain}"', f"{quote}on{quote}", "3", "null"][
+                : 5 if language == "toml" else 6
+            ]
+        )
     if re.fullmatch(r"-?[\d.]+(?:e[+-]?\d+)?", value):
         return chance.choice(["0", "-1", f'"{value}"', f"{quote}high{quote}", "17.5"])
     words = [f"{quote}{misspelt(plain, chance)}{quote}"] if re.search("[a-z]{2}", plain) else []
@@ -92,7 +100,11 @@ def key_added(document: Document, chance: random.Random) -> tuple[str, str] | No
     place = _inside(document, section)
     if value is None or place is None or re.search(rf"\b{key}\b", document.text):
         return None
-    line = {"json": f'"{key}": {value}, ', "yaml": f"{key}: {value}\n", "toml": f"{key} = {value}\n"}
+    line = {
+        "json": f'"{key}": {value}, ',
+        "yaml": f"{key}: {value}\n",
+        "toml": f"{key} = {value}\n",
+    }
     start, indent = place
     text = document.text[:start] + indent + line[document.language] + document.text[start:]
     return text, f"with {name} = {value}"
@@ -104,7 +116,9 @@ def _inside(document: Document, section: str) -> tuple[int, str] | None:
         found = re.search(rf"^\[{re.escape(section)}\].*\n", document.text, re.MULTILINE)
         return (found.end(), "") if found else None
     if document.language == "yaml":
-        found = re.search(rf"^{section}:\s*\n( +)" if section else r"^()(?=\w)", document.text, re.M)
+        found = re.search(
+            rf"^{section}:\s*\n( +)" if section else r"^()(?=\w)", document.text, re.M
+        )
         if found is None:
             return None
         return (found.start(1), found[1]) if section else (0, "")

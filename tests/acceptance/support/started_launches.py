@@ -22,7 +22,7 @@ SCONTROL = "#!/usr/bin/env bash\necho node0\n"
 
 @dataclass(frozen=True)
 class Launch:
-    """A launcher's name and words, the program with its arguments, and the environment that the script set."""
+    """A launcher's name and words, the program with its arguments, and what the script set."""
 
     name: str
     launcher: tuple[str, ...]
