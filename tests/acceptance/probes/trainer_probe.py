@@ -1,9 +1,10 @@
 """Recorded launches of a program of Hugging Face's Trainer -> what its start makes of them, without a GPU.
 
 A case holds the `launcher_name` and its `launcher` words, the `program` with its arguments, the
-`environment`, the `world` and the `folder` that it runs in. accelerate's own parser and configuration read a
-launch of it; then the program runs with a narrow model and drawn tokens until the Trainer begins its first step: transformers,
-accelerate and DeepSpeed have made of their settings what they make on GPUs.
+`environment`, the `world` and the `folder` that it runs in. accelerate's own parser and configuration
+read a launch of it; then the program runs with a narrow model and drawn tokens until the Trainer begins
+its first step: transformers, accelerate and DeepSpeed have made of their settings what they make on
+GPUs.
 
 Stood in for, so not proven: the GPUs, their kernels, collectives (PyTorch's fake process group), the weights.
 """
