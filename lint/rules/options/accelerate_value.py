@@ -89,10 +89,10 @@ _SWITCHES = (
 #: What FSDP 2 does not read.
 _FIRST_ALONE = ("fsdp_use_orig_params", "fsdp_sync_module_states", "fsdp_forward_prefetch",
                 "fsdp_sharding_strategy", "fsdp_backward_prefetch")  # fmt: skip
-_NUMBERS = {
+NUMBERS = {
     **dict.fromkeys(("num_machines", "num_processes", "machine_rank", "main_process_port"), r"-?\d+"),
     "deepspeed_config.zero_stage": r"[0-3]",
-    "deepspeed_config.gradient_clipping": r"auto|[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?",
+    "deepspeed_config.gradient_clipping": r"auto|[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?",
     "fsdp_config.fsdp_version": r"\d+",
     "fsdp_config.fsdp_min_num_params": r"\d+",
 }  # fmt: skip
@@ -168,7 +168,7 @@ def _is_read(launch: LaunchedJob, block: str, key: str) -> bool:
 
 
 def _wrong(name: str, text: str) -> str:
-    words, number = WORDS.get(name, ()), _NUMBERS.get(name)
+    words, number = WORDS.get(name, ()), NUMBERS.get(name)
     as_written = text if name == KIND else text.lower()
     # YAML reads NO and no as false, which is spelt no here.
     if (

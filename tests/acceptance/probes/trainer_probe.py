@@ -85,7 +85,7 @@ def stand_ins() -> None:
     dataclasses.is_cuda_available = lambda *arguments, **named: True
     torch.cuda.current_device = lambda: "cpu"
     _init_utils._sync_module_params_and_buffers = lambda *arguments: None
-    torch.nn.parallel.DistributedDataParallel = lambda model, **named: model
+    torch.nn.parallel.DistributedDataParallel = Unwrapped
     transformers.AutoModelForCausalLM.from_pretrained = narrow
     begin = transformers.Trainer.__init__
 
@@ -116,7 +116,14 @@ def narrow(*arguments: Any, **named: Any) -> Any:
     return transformers.LlamaForCausalLM(config)
 
 
-class Tokens(torch.utils.data.Dataset):
+class Unwrapped(torch.nn.parallel.DistributedDataParallel):
+    """The model itself: a replica asks for one device of all."""
+
+    def __new__(cls, model: Any, *arguments: Any, **named: Any) -> Any:
+        return model
+
+
+class Tokens(torch.utils.data.Dataset[Any]):
     def __len__(self) -> int:
         return 100_000
 

@@ -38,11 +38,13 @@ class Working:
 
 
 def by_hand(framework: str) -> list[Working]:
-    """One of each folder: its script is the file that bash starts."""
+    """One of each folder: its script is the file that bash starts. `NAME.txt` beside them is in each."""
+    shared = {path.stem: path.read_text() for path in (CASES / framework).glob("*.txt")}
     found = []
     for folder in sorted(path for path in (CASES / framework).iterdir() if path.is_dir()):
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        files = {str(path.relative_to(folder)): path.read_text() for path in paths}
+        own = {str(path.relative_to(folder)): path.read_text() for path in paths}
+        files = {**shared, **own}
         script = next(name for name in files if name.endswith((".sh", ".sbatch")))
         found.append(Working(folder.name, files, script, NODES.get(folder.name, 1)))
     return found
