@@ -67,7 +67,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _stops(release: Release, name: str) -> bool:
     """Whether DeepSpeed is sure to read the key: by its own hand, or in a section of the known release."""
-    return name in TOP or release.release is None or bool(release.forms(name))
+    return name in READ_BY_HAND or release.release is None or bool(release.forms(name))
 
 
 def _later(launch: LaunchedJob, version: str | None) -> Iterator[Complaint]:
