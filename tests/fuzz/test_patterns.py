@@ -13,12 +13,13 @@ from functools import cache
 import pytest
 
 from parc.backends import extra
+from parc.backends.huggingface import accelerate_values
 from parc.backends.megatron import extra as megatron_extra
 from parc.backends.torchtitan import extra as torchtitan_extra
 from parc.lint.discovery import telling
 from parc.lint.releases.forks import PLACES
 from parc.lint.rules.launcher import launcher_option
-from parc.lint.rules.options import accelerate_value, option_value
+from parc.lint.rules.options import option_value
 from parc.lint.rules.slurm_directives import unknown_directive
 from parc.reading.bash.words import glob_patterns
 from tests.support.patterns.attacks import attacks
@@ -40,7 +41,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "lint/discovery.py: telling()": lambda: [telling()],
     "lint/releases/forks.py: pattern": lambda: [each.pattern for each in PLACES.values()],
     "lint/rules/launcher/launcher_option.py: pattern": launcher_option._COUNTS.values,
-    "lint/rules/options/accelerate_value.py: number": accelerate_value.NUMBERS.values,
+    "lint/rules/options/accelerate_value.py: number": accelerate_values.NUMBERS.values,
     "lint/rules/options/option_value.py: pattern": option_value.NUMBERS.values,
     "lint/rules/options/parsed_argument.py: NUMBERS[option.kind]": option_value.NUMBERS.values,
     "lint/rules/slurm_directives/unknown_directive.py: pattern": unknown_directive.NUMBERS.values,

@@ -31,7 +31,17 @@ import re
 from collections.abc import Iterator
 
 from ....backends.huggingface.accelerate import is_config
-from ....backends.huggingface.option_rows import CONFIG_FILE, KIND, option
+from ....backends.huggingface.accelerate_values import (
+    FIRST_ALONE,
+    KEYS,
+    LOADING,
+    NUMBERS,
+    SWITCHES,
+    SYNCHRONISED,
+    TRUTH,
+    WORDS,
+)
+from ....backends.huggingface.option_rows import ACCELERATE, CONFIG_FILE, KIND, option
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting, text_of
 from ...certainty import ITSELF
@@ -48,54 +58,6 @@ SOURCE = (
 )
 SINCE = "2026-12"
 FILE = "launch.sh"
-
-#: Of 1.15, and what earlier releases had.
-KEYS = frozenset(
-    (
-        "compute_environment", "distributed_type", "mixed_precision", "use_cpu", "debug", "num_processes",
-        "machine_rank", "num_machines", "gpu_ids", "main_process_ip", "main_process_port", "rdzv_backend",
-        "same_network", "main_training_function", "enable_cpu_affinity", "fp8_config", "deepspeed_config",
-        "fsdp_config", "parallelism_config", "megatron_lm_config", "mpirun_config", "downcast_bf16",
-        "tpu_name", "tpu_zone", "tpu_use_cluster", "tpu_use_sudo", "command_file", "commands", "tpu_vm",
-        "tpu_env", "dynamo_config", "fp16", "dynamo_backend", "ipex_config", "use_mps_device",
-        "deepspeed_hostfile", "tp_config",
-    )
-)  # fmt: skip
-_DEVICES = ("none", "cpu", "nvme")
-#: Key -> its words, which other cases of letters may spell where they are lower here.
-WORDS = {
-    "mixed_precision": ("no", "fp8", "fp16", "bf16"),
-    KIND: (
-        "NO", "MULTI_CPU", "MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "DEEPSPEED",
-        "FSDP", "XLA", "MEGATRON_LM", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON", "TPU", "TP",
-    ),
-    "deepspeed_config.offload_optimizer_device": _DEVICES,
-    "deepspeed_config.offload_param_device": _DEVICES,
-    "fsdp_config.fsdp_auto_wrap_policy": ("transformer_based_wrap", "size_based_wrap", "no_wrap"),
-    "fsdp_config.fsdp_backward_prefetch": ("backward_pre", "backward_post", "no_prefetch", "1", "2"),
-    "fsdp_config.fsdp_state_dict_type": (
-        "full_state_dict", "local_state_dict", "sharded_state_dict", "1", "2", "3",
-    ),
-    "fsdp_config.fsdp_sharding_strategy": (
-        "full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2",
-        "1", "2", "3", "4", "5",
-    ),
-}  # fmt: skip
-_TRUTH = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
-_SWITCHES = (
-    "fsdp_offload_params", "fsdp_cpu_ram_efficient_loading", "fsdp_activation_checkpointing",
-    "fsdp_use_orig_params", "fsdp_sync_module_states", "fsdp_forward_prefetch",
-)  # fmt: skip
-#: What FSDP 2 does not read.
-_FIRST_ALONE = ("fsdp_use_orig_params", "fsdp_sync_module_states", "fsdp_forward_prefetch",
-                "fsdp_sharding_strategy", "fsdp_backward_prefetch")  # fmt: skip
-NUMBERS = {
-    **dict.fromkeys(("num_machines", "num_processes", "machine_rank", "main_process_port"), r"-?\d+"),
-    "deepspeed_config.zero_stage": r"[0-3]",
-    "deepspeed_config.gradient_clipping": r"auto|[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?",
-    "fsdp_config.fsdp_version": r"\d+",
-    "fsdp_config.fsdp_min_num_params": r"\d+",
-}  # fmt: skip
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -118,7 +80,7 @@ def _path(launch: LaunchedJob) -> str | None:
     if kind is not None:
         return kind.path if kind.path.endswith((".yaml", ".yml")) else None
     named = text_of(launch.setting("launcher", "--config-file"))
-    counts = launch.setting("yaml", "num_processes")
+    counts = launch.setting("yaml", ACCELERATE.fact("gpus").name)
     if named is None or counts is None or launch.setting("yaml", CONFIG_FILE) is not None:
         return None
     return (
@@ -143,7 +105,7 @@ def _judged(launch: LaunchedJob, setting: Setting) -> Iterator[Complaint]:
         yield Complaint(message, setting, help=did_you_mean(key, KEYS))
         return
     text = text_of(setting)
-    switch = setting.name.rpartition(".")[2] in _SWITCHES
+    switch = setting.name.rpartition(".")[2] in SWITCHES
     if (
         text is None
         or (text.lower() in ("null", "~", "") and not switch)
@@ -163,7 +125,7 @@ def _is_read(launch: LaunchedJob, block: str, key: str) -> bool:
         return kind == "DEEPSPEED"
     if block == "fsdp_config":
         second = _text(launch, "fsdp_config.fsdp_version") == "2"
-        return kind == "FSDP" and not (second and key in _FIRST_ALONE)
+        return kind == "FSDP" and not (second and key in FIRST_ALONE)
     return True
 
 
@@ -177,7 +139,7 @@ def _wrong(name: str, text: str) -> str:
         and not (text.lower() == "false" and words[0].lower() == "no")
     ):
         return f"expected one of {', '.join(words[:16])}"
-    if name.rpartition(".")[2] in _SWITCHES and text.lower() not in _TRUTH:
+    if name.rpartition(".")[2] in SWITCHES and text.lower() not in TRUTH:
         return "expected true or false"
     if number is not None and not re.fullmatch(number, text.replace("_", ""), re.IGNORECASE):
         return "expected 0 to 3" if name.endswith("zero_stage") else "expected a number"
@@ -185,8 +147,8 @@ def _wrong(name: str, text: str) -> str:
 
 
 def _unsynchronised(launch: LaunchedJob) -> Iterator[Complaint]:
-    loading = launch.setting("yaml", "fsdp_config.fsdp_cpu_ram_efficient_loading")
-    synchronised = launch.setting("yaml", "fsdp_config.fsdp_sync_module_states")
+    loading = launch.setting("yaml", LOADING)
+    synchronised = launch.setting("yaml", SYNCHRONISED)
     if _text(launch, KIND) != "FSDP" or loading is None or synchronised is None:
         return
     given = (launch.setting("launcher", option(each.name)) for each in (loading, synchronised))
@@ -195,5 +157,5 @@ def _unsynchronised(launch: LaunchedJob) -> Iterator[Complaint]:
     if (text_of(loading) or "").lower() == "true" and (
         text_of(synchronised) or ""
     ).lower() == "false":
-        message = "fsdp_cpu_ram_efficient_loading needs fsdp_sync_module_states: true"
+        message = f"{LOADING} needs {SYNCHRONISED}: true"
         yield Complaint(message, synchronised, (Related("loaded on rank 0 alone", loading),))

@@ -18,7 +18,7 @@ Good:
 
 from collections.abc import Iterator
 
-from ....backends.huggingface.option_rows import CONFIG_FILE, KIND
+from ....backends.huggingface.option_rows import ACCELERATE, CONFIG_FILE, KIND
 from ....backends.megatron.option_rows import HALVES
 from ....compiler.target import Effect
 from ....reading.facts import Setting, text_of
@@ -100,7 +100,7 @@ def _configured(launch: LaunchedJob, name: str) -> Iterator[tuple[Setting, str]]
         if at is not None and (text_of(at) or "").lower() in ("true", "false"):
             yield at, "the config"
         return
-    mixed = launch.setting("yaml", "mixed_precision")
+    mixed = launch.setting("yaml", ACCELERATE.fact("precision").name)
     made = text_of(launch.setting("yaml", KIND)) == "DEEPSPEED"
     if not made or mixed is None or text_of(mixed) != name or not reads_training_arguments(launch):
         return
