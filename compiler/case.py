@@ -13,7 +13,7 @@ from ..dsl.hardware import Cluster, Gpu
 from ..dsl.job import Constraint, Job, Train
 from ..dsl.model import Model
 from .algebra import Column, Mask, by_stage
-from .familiarity import Familiarity, familiarity
+from .familiarity import Familiarity, Known, familiarity
 from .headroom import DEFAULT_RISK, at_most, headroom
 from .model import flops, parameters
 from .plan import V_SHAPED
@@ -69,7 +69,12 @@ class Case:
     @property
     def familiarity(self) -> Familiarity:
         """How well runs of the target on the job's GPU are known."""
-        return familiarity(self.target.measured, self.gpu)
+        return familiarity(self.known(self.target.measured), self.gpu)
+
+    def known(self, stack: bool) -> Known:
+        """What measured runs tell of the job, where they tell of its `stack` or not."""
+        experts = self.model.moe
+        return Known(stack, self.target.ran(self.gpu, experts), experts)
 
     @cached_property
     def conditions(self) -> tuple[Constraint, ...]:

@@ -1,8 +1,52 @@
 """A job on a target -> which runs that were measured tell of its step time, and the band that follows."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..dsl.hardware import Gpu
+from .risk import FOUR_OF_FIVE
+
+#: What is unknown of runs like a job's -> how much wider that makes the band: the half-widths add up, in the
+#: logarithm, and four of five runs of sources that were left out whole lie within their sum, every source
+#: weighing the same (benchmarks/accuracy/left_out.py prints them, and how many runs of a source lie in the
+#: band of the others). `run` is that of any run; `stack` is added for a software stack that nobody ran,
+#: `kind` where it was run, but not with models of the kind, dense or with experts, on such a GPU, and
+#: `experts` for experts, whose balance over ranks and whose host time differ most between runs.
+WIDTHS: Mapping[str, float] = {"run": 0.126, "stack": 0.165, "kind": 0.117, "experts": 0.083}
+#: Of a GPU block that states `step_spread`, as `parc calibrate` writes it.
+OWN = "the spread that the GPU's block states"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What measured runs tell of a job: whether of its software `stack`, and whether of its framework with
+    models of its `kind` on such a GPU; whether the model has `experts`."""
+
+    stack: bool
+    kind: bool
+    experts: bool
+
+    @property
+    def widths(self) -> tuple[str, ...]:
+        """The names of WIDTHS that add up to the half-width of the band."""
+        added = {
+            "run": True,
+            "stack": not self.stack,
+            "kind": self.stack and not self.kind,
+            "experts": self.experts,
+        }
+        return tuple(name for name in WIDTHS if added[name])
+
+    @property
+    def words(self) -> str:
+        model = "with experts" if self.experts else "dense"
+        if not self.stack:
+            return "no run of such a software stack was measured"
+        if not self.kind:
+            return f"runs of such a software stack were measured, none {model} on such a GPU"
+        return f"runs of such a software stack on such a GPU were measured, {model}"
 
 
 @dataclass(frozen=True)
@@ -14,23 +58,13 @@ class Familiarity:
     step_spread: float
 
 
-#: By whether measured runs tell of the stack and of the GPU. The spread is where `left_out.py` ends: four of
-#: five runs of sources that were left out whole lie in the band, every source weighing the same.
-#: (benchmarks/accuracy/left_out.py prints them, and how many runs of a source lie in the band of the others.)
-FAMILIARITIES = {
-    (True, True): Familiarity("software stack and GPU both calibrated on measured runs", 0.121),
-    (True, False): Familiarity("software stack calibrated on measured runs, GPU not", 0.146),
-    (False, True): Familiarity("GPU calibrated on measured runs, software stack not", 0.227),
-    (False, False): Familiarity(
-        "neither software stack nor GPU calibrated on measured runs", 0.242
-    ),
-}
-#: Of a GPU block that states `step_spread`, as `parc calibrate` writes it.
-OWN = "the spread that the GPU's block states"
+def spread(known: Known, widths: Mapping[str, float] = WIDTHS) -> float:
+    """The spread whose band has the half-width that is known so well."""
+    return sum(widths[name] for name in known.widths) / FOUR_OF_FIVE
 
 
-def familiarity(stack_measured: bool, gpu: Gpu) -> Familiarity:
-    """How well runs of a stack on a GPU are known; a spread that the GPU's block states comes first."""
+def familiarity(known: Known, gpu: Gpu) -> Familiarity:
+    """How well runs are known; a spread that the GPU's block states comes first."""
     if gpu.step_spread is not None:
         return Familiarity(OWN, gpu.step_spread)
-    return FAMILIARITIES[stack_measured, gpu.measured]
+    return Familiarity(known.words, spread(known))

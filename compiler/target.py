@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from ..dsl.arrays import np
 from ..dsl.diagnostics import Diagnostic, Span
+from ..dsl.hardware import Gpu
 from ..dsl.job import Job
 from .algebra import Column
 from .risk import SPREAD
@@ -122,8 +123,16 @@ class Target:
     none are written."""
     measured: bool = False
     """Whether timed training runs of the framework as of today are in the table of measured runs."""
+    measured_on: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """`arch` of the GPUs on which timed runs of any release are in that table, of "dense" models and of those
+    with "experts"."""
     memory_spread: float = SPREAD
     """Scale of ln(measured / predicted bytes) of its runs (`risk.py`)."""
+
+    def ran(self, gpu: Gpu, experts: bool) -> bool:
+        """Whether runs of such models on GPUs of this kind are in the table of measured runs."""
+        kind = "experts" if experts else "dense"
+        return gpu.measured and gpu.arch in self.measured_on.get(kind, ())
 
     def refuses(self, job: Job) -> list[Diagnostic]:
         """Diagnostics that hold for every layout of a job: lacking features and invalid settings."""

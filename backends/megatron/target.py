@@ -187,6 +187,10 @@ TARGET = Target(
     stack=stack.traits,
     # benchmarks/data/measured_public.csv: Megatron-LM of 2024 and later, NeMo and Megatron-Bridge.
     measured=True,
+    measured_on={
+        "dense": ("sm70", "sm80", "sm90", "sm100", "sm103"),
+        "experts": ("sm90", "sm100", "sm103"),
+    },
     cautions=(
         cautions.made_up_data("megatron", data.says_data),
         cautions.UNBALANCED,

@@ -172,6 +172,7 @@ TARGET = Target(
     traits=TRAITS,
     # benchmarks/data/measured_public.csv: torchtitan's own benchmarks of December 2024 on.
     measured=True,
+    measured_on={"dense": ("sm80", "sm90")},
     cautions=(
         cautions.made_up_data("torchtitan"),
         cautions.UNBALANCED,

@@ -13,7 +13,7 @@ import json
 import signal
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,8 +102,8 @@ def outside(row: Row) -> str | None:
 def report(result: Score) -> dict[str, Any]:
     """The JSON document; fractions, not percent.
 
-    Headlines are of rows that a machine ran and that state their layout; rows that leave fields open, and a
-    simulator's, stand apart.
+    Headlines are of rows that a machine ran: of those that state their layout, and of those that leave fields
+    open at parc's own completion. A simulator's stand apart.
     """
     ran = [run for run in result.runs if measured(run.row)]
     runs = [run for run in ran if run.range is None]
@@ -119,6 +119,7 @@ def report(result: Score) -> dict[str, Any]:
             "median_of_sources": scores.median_of(sourced.values()),
             "measured": scores.errors(runs),
             "open": scores.ranges(ran),
+            "completed": _completed(ran, sourced),
             "in_band": doubt_scores.in_band(runs),
         },
         "by_source": sourced,
@@ -148,6 +149,17 @@ def _of_source(result: Score, name: str, ran: Sequence[Scored]) -> dict[str, Any
         "coverage": _coverage(len(ran), skipped),
         "by_kind": scores.errors_by(runs, lambda run: run.kind),
         "open": scores.ranges(ran),
+        "completed": scores.completed(ran),
+    }
+
+
+def _completed(ran: Sequence[Scored], sourced: Mapping[str, Any]) -> dict[str, Any]:
+    """Errors of completed rows by kind of model, of all, and their medians over sources."""
+    found = [run for run in ran if run.range]
+    return {
+        **scores.errors(found),
+        "by_kind": scores.errors_by(found, lambda run: run.kind),
+        "median_of_sources": scores.median_of(each["completed"] for each in sourced.values()),
     }
 
 

@@ -1,43 +1,40 @@
-"""Errors of sources that were left out whole -> the spread of a band, by how familiar its stack and GPU are.
+"""Errors of sources that were left out whole -> how much what is unknown widens a band.
 
-A stack is known while another source ran it, a GPU while another source ran one with the same fitted
-efficiency. Runs on a GPU that nobody ran are those of every source with the efficiencies of its GPU where
-kernels alone put them (`Parameter.prior`).
+A stack is known while another source ran it, a kind of runs while another source ran models of the kind,
+dense or with experts, by the same target on GPUs of the same `arch`, and one of them with the same fitted
+efficiency.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from ortools.linear_solver import pywraplp
 
-from benchmarks.accuracy.fit_by_descent import Floats, Parameter, Point
+from benchmarks.accuracy.fit_by_descent import Floats
 from benchmarks.accuracy.setups.setup import Setup
-from parc.compiler.familiarity import FAMILIARITIES
-from parc.compiler.risk import FOUR_OF_FIVE
+from parc.compiler.familiarity import WIDTHS, Known, spread
 
-#: Whether the stack is known, and whether the GPU is.
-Known = tuple[bool, bool]
-#: The share of runs that a band holds, the mean over sources.
+#: The share of runs that a band holds.
 HELD = 0.8
+Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Unseen:
     """Runs of one source that was left out: what is known without it of each, and its errors as
-    log(predicted / measured), also with nothing fitted to its GPU."""
+    log(predicted / measured)."""
 
     known: tuple[Known, ...]
     errors: Floats
-    strange: Floats
 
-    def of(self, known: Known) -> Floats:
-        """Errors of runs that are known so well; on an unknown GPU those with nothing fitted to it."""
-        stack, gpu = known
-        errors = self.errors if gpu else self.strange
-        chosen = [each == known if gpu else each[0] == stack for each in self.known]
-        return np.asarray(errors[np.array(chosen, dtype=bool)])
+    @property
+    def told(self) -> Iterable[tuple[Known, float, float]]:
+        """What is known of each run, the size of its error, and its weight: a source weighs 1."""
+        for known, error in zip(self.known, self.errors, strict=True):
+            yield known, abs(float(error)), 1.0 / len(self.known)
 
 
 def kind_of(setup: Setup) -> tuple[str, float]:
@@ -46,36 +43,51 @@ def kind_of(setup: Setup) -> tuple[str, float]:
     return gpu.arch, gpu.matmul_efficiency
 
 
-def strange_point(parameters: Sequence[Parameter], priors: Point, point: Point) -> Point:
-    """`point` with every parameter of GPUs at its prior; gaps are the host's."""
-    return tuple(
-        value if it.field == "gap_seconds" else prior
-        for it, prior, value in zip(parameters, priors, point, strict=True)
-    )
+def ran_as(setup: Setup) -> Key:
+    """Key of runs of one kind of models by one target on GPUs of one `arch`."""
+    return setup.asked.target, setup.asked.cluster.gpu.arch, setup.case.model.moe
 
 
-def spreads(found: Iterable[Unseen]) -> dict[Known, float]:
-    """The spread of each familiarity, as it is used where no source tells of it."""
-    sources = tuple(found)
-    result = {}
-    for known, used in FAMILIARITIES.items():
-        told = [errors for each in sources if len(errors := each.of(known))]
-        result[known] = reach(told) / FOUR_OF_FIVE if told else used.step_spread
-    return result
+def keys_of(setups: Iterable[Setup]) -> set[Key]:
+    """What runs tell of others: their GPUs, and their kinds of runs."""
+    return {key for each in setups for key in (kind_of(each), ran_as(each))}
 
 
-def reach(told: Sequence[Floats]) -> float:
-    """The size of error that HELD of the runs stay within, the mean over sources."""
-    sizes = [np.sort(np.abs(errors)) for errors in told]
-    ends = np.sort(np.concatenate(sizes))
-    held = np.mean([np.searchsorted(each, ends, "right") / len(each) for each in sizes], axis=0)
-    return float(ends[np.argmax(held >= HELD - 1e-9)])
+def known_kind(setup: Setup, others: set[Key]) -> bool:
+    return kind_of(setup) in others and ran_as(setup) in others
+
+
+def widths(found: Iterable[Unseen]) -> dict[str, float]:
+    """Half-widths that add up so that HELD of the runs lie within them: the least of the pinball loss, every
+    source weighing the same. What no run tells of keeps the width in use."""
+    told = [each for source in found for each in source.told]
+    seen = {name: any(name in known.widths for known, _, _ in told) for name in WIDTHS}
+    solver = pywraplp.Solver.CreateSolver("GLOP")
+    free = {name: solver.NumVar(0.0, 10.0, name) for name, some in seen.items() if some}
+    losses = [_loss(solver, free, each) for each in told]
+    solver.Minimize(solver.Sum(losses))
+    if told and solver.Solve() != pywraplp.Solver.OPTIMAL:
+        raise ArithmeticError("no least pinball loss was found")
+    return {name: free[name].solution_value() if name in free else WIDTHS[name] for name in WIDTHS}
+
+
+def _loss(
+    solver: pywraplp.Solver,
+    free: Mapping[str, pywraplp.Variable],
+    told: tuple[Known, float, float],
+) -> pywraplp.LinearExpr:
+    """The pinball loss of one run: an error beyond its half-width costs HELD, one within it the rest."""
+    known, size, weight = told
+    beyond, within = (solver.NumVar(0.0, solver.infinity(), "") for _ in range(2))
+    width = solver.Sum([free[name] for name in known.widths])
+    solver.Add(width + beyond - within == size)
+    return weight * (HELD * beyond + (1 - HELD) * within)
 
 
 def nested(found: Mapping[str, Unseen]) -> dict[str, Floats]:
     """The spread of every run, from sources other than its own."""
     result = {}
     for name, of_it in found.items():
-        others = spreads(each for other, each in found.items() if other != name)
-        result[name] = np.array([others[known] for known in of_it.known])
+        others = widths(each for other, each in found.items() if other != name)
+        result[name] = np.array([spread(known, others) for known in of_it.known])
     return result

@@ -7,9 +7,9 @@ framework falls back to an older entry or to the plain one; facts of kernels tha
 go back to what others published; and the efficiencies are fitted to the other sources. Runs of
 measured_fresh.csv, to which nothing is fitted, are sources left out as they stand. Prints the errors of each
 source beside those of the values in use, and how many of its runs lie in their band, whose spread comes from
-the other sources too (`familiar_bands.py`); how true the risk to run out of memory is; and the spreads that
-all sources give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes: 0
-something was scored, 1 nothing could be left out, 2 the file or the arguments are unusable.
+the other sources too (`familiar_bands.py`); how true the risk to run out of memory is; and the half-widths
+that all sources give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes:
+0 something was scored, 1 nothing could be left out, 2 the file or the arguments are unusable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
 from benchmarks.accuracy import accuracy, fit
-from benchmarks.accuracy.familiar_bands import Unseen, kind_of, nested, spreads, strange_point
+from benchmarks.accuracy.familiar_bands import (
+    Key,
+    Unseen,
+    keys_of,
+    known_kind,
+    nested,
+    widths,
+)
 from benchmarks.accuracy.fit_by_descent import Fit, Floats, Point, Sample
 from benchmarks.accuracy.report import document_tables, doubt_scores
 from benchmarks.accuracy.report.plain_text import percent, table
@@ -35,7 +42,7 @@ from benchmarks.accuracy.rows.csv_rows import Row, Unreadable
 from benchmarks.accuracy.setups.memory_traits import Traits
 from benchmarks.accuracy.setups.setup import Setup, case_of, setup_of
 from benchmarks.accuracy.setups.stacks import PLAIN, STACKS, Stack, stack_of
-from parc.compiler.familiarity import FAMILIARITIES
+from parc.compiler.familiarity import Known
 from parc.compiler.risk import FOUR_OF_FIVE
 from parc.compiler.time.attention_kernels import PACE
 
@@ -119,7 +126,7 @@ def report(path: Path, fresh: Path | None = None) -> Report:
             as_left_out(setup, WITHOUT.get(name, Without()))
             for setup in fit.setups(found[name], stacks)
         ]
-        others = {kind_of(it.setup) for other in sources if other != name for it in sources[other]}
+        others = keys_of(it.setup for other in sources if other != name for it in sources[other])
         unseen[name] = _unseen(descent, samples(apart), points[name], others)
         fell_back[name] = _fell_back(fit.setups(found[name]), stacks)
     later = fit.timed_rows(fresh) if fresh else {}
@@ -138,12 +145,11 @@ def report(path: Path, fresh: Path | None = None) -> Report:
             "stack": fell_back[name],
         }
     middle = {kind: _middle(by_source, kind) for kind in ("fitted", "left_out")}
-    spread = {FAMILIARITIES[known].words: each for known, each in spreads(unseen.values()).items()}
     return {
         "by_source": by_source,
         "median_of_sources": middle,
         "risk": risks(path, found),
-        "step_spread": spread,
+        "widths": widths(unseen.values()),
     }
 
 
@@ -161,23 +167,24 @@ def risks(path: Path, found: Mapping[str, Sequence[Row]]) -> Report:
     return result
 
 
-def _unseen(
-    descent: Fit, found: Sequence[Sample], point: Point, others: Collection[tuple[str, float]]
-) -> Unseen:
-    """Runs of a source left out, where `others` are the kinds of GPUs that other sources ran."""
-    strange = strange_point(descent.parameters, descent.priors, point)
+def _unseen(descent: Fit, found: Sequence[Sample], point: Point, others: set[Key]) -> Unseen:
+    """Runs of a source left out, where `others` is what other sources ran."""
     known = (
-        (it.setup.stack is stack_of(it.setup.row), kind_of(it.setup) in others) for it in found
+        Known(
+            it.setup.stack is stack_of(it.setup.row),
+            known_kind(it.setup, others),
+            it.setup.case.model.moe,
+        )
+        for it in found
     )
-    return Unseen(tuple(known), descent.errors(found, point), descent.errors(found, strange))
+    return Unseen(tuple(known), descent.errors(found, point))
 
 
 def _untold(descent: Fit, found: Sequence[Sample]) -> Unseen:
     """Runs of a source that nothing was fitted to, as they are priced."""
     used = tuple(it.current() for it in descent.parameters)
-    strange = strange_point(descent.parameters, descent.priors, used)
-    known = ((it.setup.stack is not PLAIN, it.setup.case.gpu.measured) for it in found)
-    return Unseen(tuple(known), descent.errors(found, used), descent.errors(found, strange))
+    known = (it.setup.case.known(it.setup.stack is not PLAIN) for it in found)
+    return Unseen(tuple(known), descent.errors(found, used))
 
 
 def _fell_back(known: Sequence[Setup], stacks: Sequence[Stack]) -> str:
@@ -220,14 +227,14 @@ def text(document: Report) -> str:
     known, unknown = (document["median_of_sources"][kind] for kind in ("fitted", "left_out"))
     inside = percent(unknown["in_band"])
     last = ("median of sources", "", *_two(known), *_two(unknown), "", inside, "")
-    found = [(words, f"{each:.3f}") for words, each in document["step_spread"].items()]
+    found = [(name, f"{each:.3f}") for name, each in document["widths"].items()]
     risk = ("log loss of the risk", "rows", "fitted", "worst fifty", "left out", "worst fifty")
     told = [
         (name, str(each["fitted"]["n"]), *_loss(each["fitted"]), *_loss(each["left_out"]))
         for name, each in document["risk"].items()
     ]
     return "\n".join(
-        [*table(head, [*lines, last]), *table(risk, told), *table(("step_spread", ""), found)]
+        [*table(head, [*lines, last]), *table(risk, told), *table(("half-widths", ""), found)]
     )
 
 

@@ -6,37 +6,41 @@ import numpy as np
 import pytest
 
 from benchmarks.accuracy import fit_memory
-from benchmarks.accuracy.familiar_bands import Unseen, nested, reach, spreads
+from benchmarks.accuracy.familiar_bands import Unseen, nested, widths
 from benchmarks.accuracy.fit_memory import Told
 from benchmarks.accuracy.report.doubt_scores import NEIGHBOURS, worst_fifty
 from benchmarks.accuracy.report.scores import Scored
 from benchmarks.accuracy.setups.prediction import predict
 from benchmarks.accuracy.setups.setup import setup_of
 from benchmarks.accuracy.setups.stacks import PLAIN
-from parc.compiler.familiarity import FAMILIARITIES
+from parc.compiler.familiarity import WIDTHS, Known
 from parc.compiler.risk import FOUR_OF_FIVE, SPREAD
 from tests.support.measured_rows import row
 
-#: A spread of each familiarity, and of runs whose GPU is forgotten.
-PLANTED = {(True, True): 0.05, (False, True): 0.15, (True, False): 0.08, (False, False): 0.3}
+#: Half-widths that hold four of five, and what is known of the sources that tell them.
+PLANTED = {"run": 0.05, "stack": 0.15, "kind": 0.08, "experts": 0.1}
+KNOWN = [
+    Known(stack, kind, experts)
+    for stack in (True, False)
+    for kind in (True, False)
+    for experts in (True, False)
+]
 
 
 def planted(sources: int = 40, runs: int = 60) -> dict[str, Unseen]:
-    """Sources of normal errors, half of them with a known stack, all on GPUs that others ran."""
+    """Sources of normal errors, each with one of KNOWN."""
     random, found = np.random.default_rng(3), {}
     for number in range(sources):
-        stack = number % 2 == 0
-        normal, strange = random.normal(size=(2, runs))
-        found[f"source {number}"] = Unseen(
-            ((stack, True),) * runs,
-            normal * PLANTED[stack, True],
-            strange * PLANTED[stack, False],
-        )
+        known = KNOWN[number % len(KNOWN)]
+        half = sum(PLANTED[name] for name in known.widths)
+        errors = random.normal(size=runs) * half / FOUR_OF_FIVE
+        found[f"source {number}"] = Unseen((known,) * runs, errors)
     return found
 
 
-def test_planted_spreads_come_back() -> None:
-    assert spreads(planted().values()) == pytest.approx(PLANTED, rel=0.06)
+def test_planted_widths_come_back() -> None:
+    found = planted(sources=64, runs=200)
+    assert widths(found.values()) == pytest.approx(PLANTED, abs=0.012)
 
 
 def test_four_of_five_unseen_runs_lie_in_the_band_of_the_others() -> None:
@@ -51,16 +55,22 @@ def test_four_of_five_unseen_runs_lie_in_the_band_of_the_others() -> None:
 
 def test_a_source_does_not_widen_its_own_band() -> None:
     found = planted()
-    wild = Unseen(((True, True),) * 5, np.full(5, 3.0), np.full(5, 3.0))
+    wild = Unseen((KNOWN[1],) * 5, np.full(5, 3.0))
     of_others = nested({**found, "wild": wild})
-    assert of_others["wild"] == pytest.approx(PLANTED[True, True], rel=0.1)
+    assert FOUR_OF_FIVE * of_others["wild"] == pytest.approx(PLANTED["run"], rel=0.1)
 
 
-def test_sources_weigh_the_same_and_none_is_the_spread_in_use() -> None:
+def test_sources_weigh_the_same_and_what_none_tells_is_the_width_in_use() -> None:
+    known = Known(stack=True, kind=True, experts=False)
     many, one = np.linspace(0.01, 0.1, 1000), np.array([0.5])
-    assert reach([many, many, many, many, one]) == pytest.approx(0.1)
-    assert reach([many, one]) == pytest.approx(0.5)
-    assert spreads(()) == {known: each.step_spread for known, each in FAMILIARITIES.items()}
+    told = [Unseen((known,) * 1000, many)] * 5
+    alone = Unseen((known,), one)
+    # Half of the weight lies beyond what the first source needs, so the error of the other sets the width;
+    # of six sources a sixth lies beyond, and 96 % of each of five make up four fifths.
+    assert widths([told[0], alone])["run"] == pytest.approx(0.5)
+    assert widths([*told, alone])["run"] == pytest.approx(0.0964, abs=1e-3)
+    assert widths(told) == pytest.approx({**WIDTHS, "run": 0.082}, abs=1e-3)
+    assert widths(()) == dict(WIDTHS)
 
 
 def test_a_planted_scale_of_memory_comes_back_between_own_and_others() -> None:

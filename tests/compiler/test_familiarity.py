@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.accuracy import accuracy, fit
-from benchmarks.accuracy.familiar_bands import kind_of
+from benchmarks.accuracy.familiar_bands import kind_of, ran_as
 from benchmarks.accuracy.setups.stacks import STACKS
 from parc import estimate
 from parc.backends import BACKENDS
-from parc.compiler.familiarity import FAMILIARITIES, OWN
+from parc.compiler.familiarity import OWN, Known, spread
 from parc.dsl import Job, loads, std_entries, std_gpu
 from parc.printing.plan_json import estimate_json
 from parc.printing.plan_text import estimate_lines
@@ -26,8 +26,9 @@ OWN_GPU = (
 )
 
 
-def job(cluster: str) -> Job:
-    model = "model { layers = 4; hidden = 512; heads = 8; ffn = 2048; vocab = 32000 }\n"
+def job(cluster: str, experts: bool = False) -> Job:
+    more = "experts = 8; topk = 2; expert_ffn = 1024" if experts else ""
+    model = f"model {{ layers = 4; hidden = 512; heads = 8; ffn = 2048; vocab = 32000; {more} }}\n"
     train = "train { seq_len = 1024; global_batch = 64; steps = 10 }\n"
     targets = "".join(f"target {name} {{ }}\n" for name in BACKENDS)
     return loads(
@@ -36,34 +37,46 @@ def job(cluster: str) -> Job:
     )
 
 
-DGX = "cluster pod from std.dgx_h100 { nodes = 1 }\n"
+DGX, B200 = (
+    "cluster pod from std.dgx_h100 { nodes = 1 }\n",
+    "cluster pod from std.dgx_b200 { nodes = 1 }\n",
+)
+RAN = Known(stack=True, kind=True, experts=False)
+ELSEWHERE = Known(stack=True, kind=False, experts=False)
+NEVER = Known(stack=False, kind=False, experts=False)
 
 
 @pytest.mark.parametrize(
-    ("cluster", "target", "words"),
+    ("cluster", "target", "experts", "known"),
     [
-        (DGX, "megatron", FAMILIARITIES[True, True].words),
-        (DGX, "torchtitan", FAMILIARITIES[True, True].words),
-        (DGX, "deepspeed", FAMILIARITIES[False, True].words),
-        (OWN_GPU % "", "megatron", FAMILIARITIES[True, False].words),
-        (OWN_GPU % "", "deepspeed", FAMILIARITIES[False, False].words),
-        (OWN_GPU % "step_spread = 0.07", "deepspeed", OWN),
+        (DGX, "megatron", False, RAN),
+        (DGX, "megatron", True, Known(stack=True, kind=True, experts=True)),
+        (DGX, "torchtitan", False, RAN),
+        (DGX, "torchtitan", True, Known(stack=True, kind=False, experts=True)),
+        (DGX, "deepspeed", False, NEVER),
+        (B200, "megatron", False, RAN),
+        (B200, "torchtitan", False, ELSEWHERE),
+        (OWN_GPU % "", "megatron", False, ELSEWHERE),
+        (OWN_GPU % "", "deepspeed", False, NEVER),
+        (OWN_GPU % "step_spread = 0.07", "deepspeed", False, None),
     ],
 )
-def test_a_job_is_as_familiar_as_its_stack_and_gpu(cluster: str, target: str, words: str) -> None:
-    asked = job(cluster)
+def test_a_job_is_as_familiar_as_runs_of_its_kind(
+    cluster: str, target: str, experts: bool, known: Known | None
+) -> None:
+    asked = job(cluster, experts)
     found = estimate(asked, {"dp_shard": 8, "zero": 2, "microbatches": 8}, target)
-    spreads = {each.words: each.step_spread for each in FAMILIARITIES.values()} | {OWN: 0.07}
-    assert (found.familiarity, found.step_spread) == (words, spreads[words])
+    words, width = (known.words, spread(known)) if known else (OWN, 0.07)
+    assert found.familiarity == words and found.step_spread == pytest.approx(width)
     text = " ".join(" ".join(estimate_lines(asked, target, found)).split())
     assert f" in four runs of five: {words}" in text
     assert json.loads(json.dumps(estimate_json(found)))["familiarity"] == words
 
 
 def test_less_is_known_where_the_band_is_wider() -> None:
-    spread = {known: each.step_spread for known, each in FAMILIARITIES.items()}
-    assert spread[True, True] < spread[True, False] < spread[False, False]
-    assert spread[True, True] < spread[False, True] < spread[False, False]
+    assert spread(RAN) < spread(ELSEWHERE) < spread(NEVER)
+    for known in (RAN, ELSEWHERE, NEVER):
+        assert spread(replace(known, experts=True)) > spread(known)
 
 
 def test_known_gpus_and_stacks_are_those_of_the_table() -> None:
@@ -83,3 +96,10 @@ def test_known_gpus_and_stacks_are_those_of_the_table() -> None:
         name: replace(newest[title], since="", compiled=()) for name, title in FRAMEWORKS.items()
     }
     assert measured == {name for name in BACKENDS if today[name] in used}
+    ran_on = {
+        (name, arch, kind == "experts")
+        for name, each in BACKENDS.items()
+        for kind, archs in each.target.measured_on.items()
+        for arch in archs
+    }
+    assert ran_on == {ran_as(each) for each in setups}

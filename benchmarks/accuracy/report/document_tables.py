@@ -203,10 +203,25 @@ def _lines(report: Report) -> list[str]:
         f"Of the runs that are fitted to, {run:,} that state their layout: median error "
         f"{_share(middle['median_ape'])}, 90th percentile {_share(middle['p90_ape'])}, each the median over "
         f"{timed} sources.",
+        *_completed(report),
         f"Of {ranks['groups']} jobs that were run with four or more layouts, parc's pick is on average "
         f"{_share(ranks['regret_mean'])} slower than the fastest (rank correlation {ranks['spearman']:.2f}).",
         f"Memory: median error {_share(memory['median_ape'])}; {oom['refused']} of {oom['ran_rows']:,} runs "
         f"that fitted are refused, {oom['called_oom']} of {oom['oom_rows']} that did not are called.",
+    ]
+
+
+def _completed(report: Report) -> list[str]:
+    """Rows that leave fields open, priced at parc's own completion."""
+    found = report["overall"]["completed"]
+    sources = sum(1 for each in report["by_source"].values() if each["completed"]["n"])
+    if not sources:
+        return []
+    middle = found["median_of_sources"]
+    return [
+        f"{found['n']} more leave a micro-batch, recomputation or expert parallelism open and are priced at "
+        f"the fastest layout that fits: median error {_share(middle['median_ape'])}, 90th percentile "
+        f"{_share(middle['p90_ape'])}, each the median over {sources} sources."
     ]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.accuracy.fit_by_descent import Floats
 from benchmarks.accuracy.report.scores import Report, Scored, gather, timed
 from benchmarks.accuracy.setups.stacks import PLAIN
-from parc.compiler.familiarity import familiarity
+from parc.compiler.familiarity import spread
 from parc.compiler.risk import FOUR_OF_FIVE, out_of_memory
 
 #: Upper ends of the predicted risks of the reliability table.
@@ -31,8 +31,8 @@ def in_band(runs: Sequence[Scored]) -> float | None:
 
 def lies_in_band(run: Scored) -> bool:
     """Whether a run lies in the band that is printed of it: its stack is known where it has an entry."""
-    known = familiarity(run.setup.stack is not PLAIN, run.setup.asked.cluster.gpu)
-    return bool(abs(np.log1p(run.error)) <= FOUR_OF_FIVE * known.step_spread)
+    known = run.setup.case.known(run.setup.stack is not PLAIN)
+    return bool(abs(np.log1p(run.error)) <= FOUR_OF_FIVE * spread(known))
 
 
 def risk_of(run: Scored) -> float:

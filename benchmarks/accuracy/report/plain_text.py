@@ -52,9 +52,12 @@ def kinds(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def open_rows(document: Mapping[str, Any]) -> Iterator[str]:
-    """Rows that leave fields open, by source: their lowest and highest prices beside what was measured."""
-    found = {name: each["open"] for name, each in document["by_source"].items()}
-    found["all"] = document["overall"]["open"]
+    """Rows that leave fields open, by source: their lowest and highest prices beside what was measured, and
+    the errors of parc's own completion."""
+    found = {
+        name: (each["open"], each["completed"]) for name, each in document["by_source"].items()
+    }
+    found["all"] = (document["overall"]["open"], document["overall"]["completed"])
     lines = [
         (
             name,
@@ -63,12 +66,14 @@ def open_rows(document: Mapping[str, Any]) -> Iterator[str]:
             percent(each["median_ape"]),
             percent(each["p90_ape"]),
             percent(each["width"]),
+            percent(whole["median_ape"]),
+            percent(whole["p90_ape"]),
         )
-        for name, each in found.items()
+        for name, (each, whole) in found.items()
         if each["n"]
     ]
     head = ("rows that leave fields open", "rows", "inside", "median outside", "p90 outside")
-    yield from table((*head, "width"), lines)
+    yield from table((*head, "width", "completed |e|", "p90"), lines)
 
 
 def simulated(document: Mapping[str, Any]) -> Iterator[str]:

@@ -97,6 +97,12 @@ def ranges(runs: Sequence[Scored]) -> Report:
     }
 
 
+def completed(runs: Sequence[Scored]) -> Report:
+    """Errors of rows that leave fields open, each priced at parc's own completion: the fastest layout with
+    what the row states that fits."""
+    return errors([run for run in runs if run.range])
+
+
 def errors_by(runs: Sequence[Scored], key: Callable[[Scored], str]) -> dict[str, Report]:
     grouped = gather(runs, key)
     return {name: errors(grouped[name]) for name in sorted(grouped) if timed(grouped[name])}
