@@ -11,10 +11,10 @@ from .risk import FOUR_OF_FIVE
 #: What is unknown of runs like a job's -> how much wider that makes the band: the half-widths add up, in the
 #: logarithm, and four of five runs of sources that were left out whole lie within their sum, every source
 #: weighing the same (benchmarks/accuracy/left_out.py prints them, and how many runs of a source lie in the
-#: band of the others). `run` is that of any run; `stack` is added for a software stack that nobody ran,
-#: `kind` where it was run, but not with models of the kind, dense or with experts, on such a GPU, and
-#: `experts` for experts, whose balance over ranks and whose host time differ most between runs.
-WIDTHS: Mapping[str, float] = {"run": 0.126, "stack": 0.165, "kind": 0.117, "experts": 0.083}
+#: band of the others). `run` is that of any run; `unseen` is added where nobody ran such a software stack, or
+#: not with models of the kind, dense or with experts, on such a GPU (two numbers for the two hold no more and
+#: are wider), and `experts` for experts, whose balance over ranks and host time differ most between runs.
+WIDTHS: Mapping[str, float] = {"run": 0.107, "unseen": 0.184, "experts": 0.102}
 #: Of a GPU block that states `step_spread`, as `parc calibrate` writes it.
 OWN = "the spread that the GPU's block states"
 
@@ -33,8 +33,7 @@ class Known:
         """The names of WIDTHS that add up to the half-width of the band."""
         added = {
             "run": True,
-            "stack": not self.stack,
-            "kind": self.stack and not self.kind,
+            "unseen": not (self.stack and self.kind),
             "experts": self.experts,
         }
         return tuple(name for name in WIDTHS if added[name])

@@ -18,7 +18,7 @@ from parc.compiler.risk import FOUR_OF_FIVE, SPREAD
 from tests.support.measured_rows import row
 
 #: Half-widths that hold four of five, and what is known of the sources that tell them.
-PLANTED = {"run": 0.05, "stack": 0.15, "kind": 0.08, "experts": 0.1}
+PLANTED = {"run": 0.05, "unseen": 0.15, "experts": 0.1}
 KNOWN = [
     Known(stack, kind, experts)
     for stack in (True, False)
