@@ -118,7 +118,7 @@ def _known(release: Release, name: str) -> bool:
 
 
 def _fault(setting: Setting, option: ReleasedOption) -> str:
-    """What is wrong with the value; empty where it may be right."""
+    """The fault of the value; empty where it may be right."""
     if any(isinstance(value, Unknown) for value in setting.values):
         return ""
     texts = [str(value) for value in setting.values]
