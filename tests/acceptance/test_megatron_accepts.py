@@ -11,6 +11,7 @@ import pytest
 
 from parc.backends import BACKENDS
 from parc.backends.megatron.constraints.layouts import sequence_parallel
+from parc.backends.megatron.context_ways import sizes, word
 from parc.backends.megatron.quantized_weights import kept_quantized
 from parc.backends.megatron.stack import fused_loss
 from parc.backends.megatron.tensor_overlap import overlapped
@@ -22,7 +23,7 @@ from parc.compiler.pipeline.rank_load import rank_counts
 from parc.compiler.plan import Plan
 from tests.acceptance.support.environments import CHECKOUT, OLDEST_ROOT
 from tests.acceptance.support.feature_table import RESULTS
-from tests.acceptance.support.generated_jobs import Generated
+from tests.acceptance.support.generated_jobs import Generated, compile_text
 from tests.acceptance.support.probe_runs import probe
 from tests.acceptance.support.recorded_launches import capability, recorded, write
 
@@ -85,6 +86,14 @@ def stages(plan: Plan) -> list[dict[str, Any]]:
     return found
 
 
+def _context(plan: Plan) -> list[Any] | None:
+    way, layout = plan.estimate.cp_comm, plan.layout
+    if way is None:
+        return None
+    split = way == "hierarchical"
+    return [word(way), list(sizes(plan.job, layout.tp, layout.cp)) if split else None]
+
+
 def stack(plan: Plan) -> dict[str, Any]:
     """Kernels and traffic that the job asks for, in Megatron-LM's words."""
     options, train, layout = plan.options, plan.job.train, plan.layout
@@ -101,6 +110,7 @@ def stack(plan: Plan) -> dict[str, Any]:
         "fp8": recipe and [FORMATS[recipe], recipe],
         "fp4": ["e2m1", "nvfp4"] if plan.job.train.precision == "nvfp4" else None,
         "dispatcher": _dispatcher(plan),
+        "context": _context(plan),
         "fp8_params": kept_quantized(plan.job, layout.zero),
         "graph": "full_iteration" if options.cuda_graph else "none",
         "tp_overlap": overlapped(plan.job) and bool(sequence_parallel(plan.job, layout.tp)),
@@ -179,3 +189,27 @@ def test_built_stages_are_the_plans(
             built += 1
             assert answer["stages"] == stages(job.plan), job.name
     assert built == len(answers[::BUILT])
+
+
+def test_every_exchange_is_accepted(tmp_path: Path) -> None:
+    """By Megatron-core's own parser and groups, with what it then has in its configuration."""
+    text = (
+        "model from std.llama3_8b {}\ncluster from std.dgx_h100 { nodes = 4 }\n"
+        "train { seq_len = 131072; global_batch = 16; steps = 100 }\n"
+        "goal { require cp == 16; require tp == 1 }\n"
+        'target megatron { data = "/data/c4"; cp_comm = WAY }\n'
+    )
+    made = {
+        way: compile_text(
+            text.replace("WAY", way).replace("16; r", "16; r" if way != "a2a" else "8; r"), way
+        )
+        for way in ("p2p", "all_gather", "a2a", "hierarchical")
+    }
+    cases = [case_of(job, tmp_path, False) for job in made.values()]
+    answers = probe("megatron", "megatron_probe", cases, tmp_path, None)
+    for job, answer in zip(made.values(), answers, strict=True):
+        # Groups of two levels are made with einops, which the environment may lack; the parser took them.
+        without = "einops" in str(answer.get("error"))
+        assert answer["stage"] == "accepted" or (job.name == "hierarchical" and without), answer
+        assert job.plan is not None and answer["stack"]["context"] == _context(job.plan)
+        assert job.plan.estimate.cp_comm == job.name

@@ -114,6 +114,13 @@ def _of_arguments(kind: Any, args: Any) -> Any:
     return kind(**{name: getattr(args, name) for name in names})
 
 
+def _context(config: Any) -> list[Any] | None:
+    """The exchange of context parallelism, and the sizes of its groups."""
+    if config.context_parallel_size == 1:
+        return None
+    return [config.cp_comm_type, config.hierarchical_context_parallel_sizes]
+
+
 def _stack(config: Any, traffic: Any) -> dict[str, Any]:
     """Kernels and traffic as Megatron-LM's own configurations have them."""
     return {
@@ -126,6 +133,7 @@ def _stack(config: Any, traffic: Any) -> dict[str, Any]:
             config.moe_token_dispatcher_type,
             getattr(config, "moe_flex_dispatcher_backend", None),
         ],
+        "context": _context(config),
         "fp8_params": traffic.fp8_param_gather and config.fp8_param,
         "graph": getattr(config, "cuda_graph_impl", "none"),
         "tp_overlap": config.tp_comm_overlap,
