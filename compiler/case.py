@@ -72,7 +72,7 @@ class Case:
         return familiarity(self.known(self.target.measured), self.gpu)
 
     def known(self, stack: bool) -> Known:
-        """What measured runs tell of the job, where they tell of its `stack` or not."""
+        """Measured runs like the job, where they tell of its `stack` or not."""
         experts = self.model.moe
         return Known(stack, self.target.ran(self.gpu, experts), experts)
 

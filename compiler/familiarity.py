@@ -21,7 +21,7 @@ OWN = "the spread that the GPU's block states"
 
 @dataclass(frozen=True)
 class Known:
-    """What measured runs tell of a job: whether of its software `stack`, and whether of its framework with
+    """Measured runs like a job: whether they tell of its software `stack`, and whether of its framework with
     models of its `kind` on such a GPU; whether the model has `experts`."""
 
     stack: bool

@@ -32,7 +32,7 @@ class Unseen:
 
     @property
     def told(self) -> Iterable[tuple[Known, float, float]]:
-        """What is known of each run, the size of its error, and its weight: a source weighs 1."""
+        """Knowledge of each run, the size of its error, and its weight: a source weighs 1."""
         for known, error in zip(self.known, self.errors, strict=True):
             yield known, abs(float(error)), 1.0 / len(self.known)
 
@@ -49,7 +49,7 @@ def ran_as(setup: Setup) -> Key:
 
 
 def keys_of(setups: Iterable[Setup]) -> set[Key]:
-    """What runs tell of others: their GPUs, and their kinds of runs."""
+    """Keys of the GPUs of runs, and of their kinds, by which runs of others are known."""
     return {key for each in setups for key in (kind_of(each), ran_as(each))}
 
 
