@@ -22,7 +22,7 @@ def one_launch(
     Raises JobError for files that cannot be read, and where they start none or several.
     """
     from parc.lint.facts.launched_job import LaunchedJob
-    from parc.lint.files import read_texts
+    from parc.lint.launch_texts import read_texts
     from parc.lint.run import read_configs
 
     texts = read_texts(paths)
@@ -36,7 +36,7 @@ def one_launch(
 
 
 def _not_one(jobs: Sequence[object], texts: Mapping[str, str]) -> Diagnostic:
-    from parc.reading.huggingface.described import model_type
+    from parc.reading.huggingface.config_settings import model_type
 
     models = {path: kind for path, text in texts.items() if (kind := model_type(text))}
     if not jobs and models:
@@ -80,7 +80,7 @@ def layout_on(launch: LaunchedJob, job: Job) -> dict[str, int]:
 
 
 def _other_model(launch: LaunchedJob, job: Job) -> Diagnostic | None:
-    from parc.lint.facts.described import described_model
+    from parc.lint.facts.job_blocks import described_model
 
     said = described_model(launch)
     for name in SIZES:
@@ -95,7 +95,7 @@ def _other_model(launch: LaunchedJob, job: Job) -> Diagnostic | None:
 
 def other_batch(launch: LaunchedJob, job: Job) -> list[Diagnostic]:
     """Warnings where launch files train on another batch than the job, on whose they are priced."""
-    from parc.lint.facts.described import described_train
+    from parc.lint.facts.job_blocks import described_train
 
     said = described_train(launch)
     return [

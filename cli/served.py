@@ -155,7 +155,7 @@ def _format(name: str, request: dict[str, object]) -> JsonObject:
 def _plan(name: str, request: dict[str, object]) -> JsonObject:
     """The output of `parc plan`, and the report."""
     from parc.lsp.document import Document
-    from parc.report.answers import answers, headline
+    from parc.report.first_answers import answers, headline
     from parc.report.html import report_html
     from parc.serve.editing import complaints_json
 

@@ -198,7 +198,7 @@ def _price(
     what to know of it."""
     from parc.backends import BACKENDS
     from parc.compiler import estimate
-    from parc.lint.facts.described import described_job
+    from parc.lint.facts.job_blocks import described_job
 
     from .api import measured
     from .launched import layout_on, other_batch

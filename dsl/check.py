@@ -11,7 +11,7 @@ from .evaluation.assemble import Checker, goal_of, launch_of, parts_of, read_gpu
 from .evaluation.consistency import CHECKS
 from .evaluation.imports import BLOCKS, Loader
 from .evaluation.overrides import Targets, path_help, read_overrides
-from .evaluation.stages import check_stages
+from .evaluation.stage_blocks import check_stages
 from .job import Job
 from .report import Enough, Report, wrong
 from .schema import LAUNCHES

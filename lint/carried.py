@@ -10,7 +10,7 @@ from typing import Any
 
 from ..backends import BACKENDS
 from ..reading.facts import Fact, LaunchConfig, Setting, Unknown, Value, dashed, whole
-from .facts.described import (
+from .facts.job_blocks import (
     EXPERT_DEGREES,
     described_layout,
     described_model,

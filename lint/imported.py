@@ -16,7 +16,7 @@ from ..dsl.syntax.naming import block_name
 from ..dsl.syntax.quoting import quoted
 from ..reading.facts import Setting
 from .facts.batch import Batch, batches
-from .facts.described import NEEDED, described_layout, described_model, described_train
+from .facts.job_blocks import NEEDED, described_layout, described_model, described_train
 from .facts.launched_job import LaunchedJob
 from .unexpressed import altered, lines, sayable, unexpressed
 

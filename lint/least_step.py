@@ -10,7 +10,7 @@ from functools import cache
 from ..dsl.diagnostics import JobError
 from ..dsl.model import Model
 from .facts.batch import batches
-from .facts.described import NEEDED, described_model
+from .facts.job_blocks import NEEDED, described_model
 from .facts.launched_job import LaunchedJob
 from .priced import price, tuning_of
 

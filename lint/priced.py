@@ -22,7 +22,7 @@ from ..dsl.arrays import np
 from ..dsl.diagnostics import JobError
 from ..dsl.expression import VALUES
 from ..dsl.job import Job
-from .facts.described import NO_FRAMEWORK, described_job, undescribed
+from .facts.job_blocks import NO_FRAMEWORK, described_job, undescribed
 from .facts.known import Known
 from .facts.launched_job import LaunchedJob
 

@@ -12,8 +12,8 @@ from ..dsl.inputs.budget import Budget
 from ..dsl.inputs.files import current_folder
 from ..reading.checkout import Checkout
 from ..reading.facts import LaunchConfig, Unread
-from ..reading.files import NamedFolders
-from .files import read_texts
+from ..reading.named_folders import NamedFolders
+from .launch_texts import read_texts
 from .judging import Judged, LintOptions, judge
 from .rules.coverage.not_read import LEFT_OUT
 from .without_launch import marked, refuse_others

@@ -6,7 +6,7 @@ from ..backends import reader_of
 from ..backends.languages.language import one_line
 from ..reading.facts import LaunchConfig, Setting, Unknown, dashed, text_of
 from .carried import Carried
-from .facts.described import described_layout, described_train
+from .facts.job_blocks import described_layout, described_train
 from .facts.launched_job import LaunchedJob
 
 #: Options of sbatch that the job's `launch` and `cluster` blocks say, and that parc writes itself.

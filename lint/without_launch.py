@@ -99,7 +99,7 @@ def _is_model(path: str, text: str) -> bool:
     """Whether a text is the config.json of a model of Hugging Face."""
     if not path.endswith(".json"):
         return False
-    from ..reading.huggingface.described import model_type
+    from ..reading.huggingface.config_settings import model_type
 
     return model_type(text) is not None
 

@@ -23,14 +23,14 @@ from parc.printing.words.numbers import (
     span,
 )
 
-from .answers import answers, command, headline, kept
+from .first_answers import answers, command, headline, kept
 from .choice import binding, choice, doubt, faster, fastest, fewer, proof, runners_up
 from .figures.common import GIB, Plot
 from .figures.gpus import gpus
 from .figures.grid import Grid, grid
 from .figures.landscape import landscape as landscape_figure
 from .figures.layout_words import layout_of
-from .figures.memory import memory, terms_of
+from .figures.memory_chart import memory, terms_of
 from .figures.step import step
 from .figures.targets import targets
 from .figures.timeline import horizon, shown_microbatches, timeline

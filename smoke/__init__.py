@@ -2,7 +2,7 @@
 
 from ..backends.smoke_run import Interpreter
 from .interpreter import look_into
-from .run import Outcome, Prepared, Request, Step, prepare, smoke, smoke_stages, steps_of
+from .smoke_run import Outcome, Prepared, Request, Step, prepare, smoke, smoke_stages, steps_of
 
 __all__ = [
     "Interpreter",

@@ -12,7 +12,7 @@ from ..compiler.target import Target
 from ..dsl.job import Constraint, Goal, Job, TargetSpec, Train
 from ..dsl.model import Model
 from .layout import cuts
-from .model import (
+from .small_model import (
     LAYERS,
     LONG_SEQUENCE,
     OFFLOADED_LAYERS,

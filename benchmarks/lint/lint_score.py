@@ -30,7 +30,7 @@ from benchmarks.lint.score_defects import wanted as wanted_defects
 from parc.backends.launch_files import read_jobs
 from parc.dsl.inputs.files import text_of
 from parc.reading.facts import LaunchConfig, Unknown
-from parc.reading.files import NamedFolders
+from parc.reading.named_folders import NamedFolders
 
 #: Columns that hold facts, some under names of their own (`score_cells.FACT_OF`).
 _COLUMNS = """nodes gpus_per_node world tp pp vpp cp ep etp ulysses_sp dp zero_stage mbs gbs rampup

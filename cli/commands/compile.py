@@ -141,7 +141,7 @@ def _tell_leftovers(output: Path) -> None:
 
 def _print_plans(planned: Sequence[Planned], whole: bool) -> None:
     from ..printing.plan_text import plans_text
-    from ..printing.stages import sum_lines
+    from ..printing.stage_text import sum_lines
     from ..printing.summary_text import summary_text
 
     for one in filter(lambda one: one.plans, planned):

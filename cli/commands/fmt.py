@@ -110,7 +110,7 @@ def _write(change: Change) -> None:
 
 def _unformatted(change: Change) -> Diagnostic:
     """The complaint of `--check`, at the first line that would change."""
-    from ..printing.words.commands import argument
+    from ..printing.words.command_paths import argument
 
     before, after = (
         (text or b"").decode().splitlines(True) for text in (change.before, change.after)

@@ -119,7 +119,7 @@ def _unsupported(lost: Sequence[Setting]) -> list[Diagnostic]:
 
 def _hugging_face(paths: Sequence[str]) -> str | None:
     """The only path, where it is the config.json of a Hugging Face model or a folder that holds one."""
-    from parc.reading.huggingface.described import config_of
+    from parc.reading.huggingface.config_settings import config_of
 
     return paths[0] if len(paths) == 1 and config_of(Path(paths[0])) else None
 

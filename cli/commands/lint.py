@@ -24,7 +24,7 @@ from .rules import explained, no_rule
 if TYPE_CHECKING:
     from parc.dsl.hardware import Cluster
     from parc.dsl.job import Job
-    from parc.lint.files import Texts
+    from parc.lint.launch_texts import Texts
     from parc.lint.judging import Judged, LintOptions
     from parc.lint.project_settings import ProjectSettings
 
@@ -70,7 +70,7 @@ def _judged(arguments: Namespace, config: ProjectSettings) -> list[Judged]:
 def _texts(arguments: Namespace, config: ProjectSettings, budget: Budget) -> Texts:
     """The texts to be judged, those in folders and standard input, where it is -, too."""
     from parc.lint.discovery import Left
-    from parc.lint.files import read_texts
+    from parc.lint.launch_texts import read_texts
 
     given = Left(patterns=tuple(arguments.exclude))
     left = Left(config.folder, config.exclude) if not arguments.exclude else given
@@ -156,7 +156,7 @@ def _cluster(name: str | None) -> Cluster | None:
 
 def _print(arguments: Namespace, judged: list[Judged], site: str | None, hints: bool) -> None:
     from parc.lint.formats import FORMATS as PRINTERS
-    from parc.lint.formats.facts import facts_text
+    from parc.lint.formats.fact_table import facts_text
     from parc.lint.formats.sarif import sarif
     from parc.lint.formats.statistics import statistics, statistics_json
     from parc.lint.formats.text import concise, text

@@ -118,7 +118,7 @@ def _write_batch(arguments: Namespace, names: Names) -> int:
 
 
 def _write_blocks(arguments: Namespace, rows: Path) -> int:
-    from parc.calibrate.probe.blocks import blocks_text
+    from parc.calibrate.probe.site_blocks import blocks_text
     from parc.calibrate.probe.measured import measured
     from parc.calibrate.probe.rows import read_probe
 

@@ -59,7 +59,7 @@ def _print_next(
 
 def _stages(job: Job, arguments: Namespace) -> int:
     """The plans of each stage, and the days and the cost of all."""
-    from ..printing.stages import staged_json, staged_text
+    from ..printing.stage_text import staged_json, staged_text
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress
     from ..staging import plan_stages
 

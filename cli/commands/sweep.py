@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..printing.plan_json import JsonObject
     from ..printing.sweep_report import Report
-    from ..sweep.run import Solver
+    from ..sweep.sweep_run import Solver
 
 NAME = "sweep"
 #: What --front may name, and its key in a plan.
@@ -112,7 +112,7 @@ def _head(job: Job, targets: Sequence[str]) -> JsonObject:
 def _complete(arguments: Namespace, report: Report) -> None:
     """Solves what lacks. An interruption says what is kept."""
     from ..printing.terminal import progress_bar
-    from ..sweep.run import complete
+    from ..sweep.sweep_run import complete
 
     solver = _solver(arguments)
     grid, results = report.grid, report.results
@@ -132,7 +132,7 @@ def _solver(arguments: Namespace) -> Solver:
         from ..sweep.ray_cluster import solve_on_ray
 
         return partial(solve_on_ray, address=arguments.ray)
-    from ..sweep.processes import cores, solve_in_processes
+    from ..sweep.solver_processes import cores, solve_in_processes
 
     return partial(solve_in_processes, count=arguments.processes or cores())
 

@@ -14,7 +14,7 @@ from parc.dsl.standard import std_model
 from parc.dsl.syntax.naming import block_name
 from parc.reading.huggingface.codes import BAD_VALUE, NO_CONFIG
 from parc.reading.huggingface.config import Unsaid
-from parc.reading.huggingface.described import CONFIG, DescribedModel, read_model
+from parc.reading.huggingface.config_settings import CONFIG, DescribedModel, read_model
 
 
 @dataclass(frozen=True)

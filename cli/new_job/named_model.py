@@ -11,7 +11,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.library import STD, std_entries
 from parc.dsl.model_names import library_model, without_tuning
 from parc.dsl.unsupported import of_model
-from parc.reading.huggingface.described import CONFIG
+from parc.reading.huggingface.config_settings import CONFIG
 from parc.reading.huggingface.hub import cached_folder
 
 from .. import codes

@@ -13,7 +13,7 @@ from parc.dsl.job import Job
 
 from ..api import Planned
 from .advice_text import trials_command
-from .words.commands import argument
+from .words.command_paths import argument
 
 #: The output folder of a command that is advised.
 OUTPUT = "out"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parc.calibrate.probe.blocks import block_names, summary
+from parc.calibrate.probe.site_blocks import block_names, summary
 from parc.calibrate.probe.measured import Measured
 from parc.dsl.syntax.quoting import quoted
 
 from .calibration_report import columns, setting
 from .plan_json import JsonObject, rounded
-from .words.commands import argument
+from .words.command_paths import argument
 
 if TYPE_CHECKING:
     from parc.calibrate.probe.batch import Names

@@ -9,7 +9,7 @@ from parc.calibrate.trials import STEPS, Trials
 from parc.dsl.job import Job, Launch
 
 from .plan_json import JsonObject, estimate_json, rounded
-from .words.commands import argument, program
+from .words.command_paths import argument, program
 from .words.layouts import layout_text
 from .words.numbers import seconds, span
 from .words.paragraphs import words

@@ -18,7 +18,7 @@ from ..printing.plan_json import JsonObject
 from .point import failed, killed, solved
 
 if TYPE_CHECKING:
-    from .processes import Task
+    from .solver_processes import Task
 
 #: How often a point is begun whose worker or node is lost.
 ATTEMPTS = 4

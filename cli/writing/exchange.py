@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .durable import sync_folder
 from .folder import Folder, folder_at
-from .manifest import is_manifest, known_names
+from .written_files import is_manifest, known_names
 
 #: Entries beyond which a folder is not taken for one that parc wrote.
 _MOST_ENTRIES = 20_000

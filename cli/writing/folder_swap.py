@@ -18,7 +18,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from .. import codes
 from .exchange import exchanged, whole
 from .folder import Folder, InUse, Kept, folder_at, locked
-from .manifest import MANIFEST, digest, is_manifest, under_way
+from .written_files import MANIFEST, digest, is_manifest, under_way
 from .paths import why
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ...dsl.model import Model
 from ..model import parameters
 from .ledger import stored_bytes, targets
-from .run import Run
+from .tuning_run import Run
 
 #: Bytes per logit at the loss of transformers: fp32 copy, log-softmax and its gradient (loss/loss_utils.py:
 #: ForCausalLMLoss); 12.06 measured of PyTorch 2.13. Megatron-LM's loss holds the fp32 copy in place, its

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...dsl.hardware import Cluster
 from ..model import flops, parameters
 from .memory import activation_bytes
-from .run import Run
+from .tuning_run import Run
 
 #: Tokens of a micro-batch at which products reach half of their rate: launches and waves of few rows.
 HALF_TOKENS = 300.0

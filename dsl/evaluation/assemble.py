@@ -25,7 +25,7 @@ from .goal_settings import misplaced_setting
 from .overrides import Overrides, Targets
 from .parts import Parts
 from .scope import Definition, Names, Scope
-from .stages import carried, of_stage, title_of
+from .stage_blocks import carried, of_stage, title_of
 from .value_cures import out_of_quotes
 
 Path = tuple[str, ...]

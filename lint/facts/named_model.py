@@ -14,7 +14,7 @@ from ...dsl.diagnostics import JobError
 from ...dsl.inputs.files import text_of as file_text
 from ...dsl.model_names import library_model, local
 from ...reading.facts import Setting, text_of
-from ...reading.huggingface.described import CONFIG, read_model
+from ...reading.huggingface.config_settings import CONFIG, read_model
 from ...reading.huggingface.hub import cached_folder
 from .launched_job import LaunchedJob
 from .trainer import trainer_argument

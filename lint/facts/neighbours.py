@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from ...reading.facts import LaunchConfig
-from .kept import kept_by, moves
+from .lasting import kept_by, moves
 
 #: Most jobs of one folder that are compared with another.
 _MOST = 50

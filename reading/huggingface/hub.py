@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from .described import CONFIG
+from .config_settings import CONFIG
 
 
 def cached_folder(named: str) -> Path | None:

@@ -8,7 +8,7 @@ import pytest
 
 from parc.backends.torchtitan.smoke import SMOKE, write_text
 from parc.smoke.processes import Line
-from parc.smoke.run import on_cpu, steps_of
+from parc.smoke.smoke_run import on_cpu, steps_of
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.processes import start, stop
 from tests.acceptance.support.slurm_tools import free_ports

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from parc.backends.torchtitan.smoke import SMOKE, write_text
-from parc.smoke.run import on_cpu
+from parc.smoke.smoke_run import on_cpu
 from tests.acceptance.support import slurm_tools
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.generated_jobs import Generated, compile_text

@@ -13,7 +13,7 @@ from parc.backends.deepspeed.smoke import SMOKE
 from parc.smoke import Prepared
 from parc.smoke.guard import MARK, end
 from parc.smoke.processes import Line
-from parc.smoke.run import steps_of
+from parc.smoke.smoke_run import steps_of
 from tests.acceptance.support.deepspeed_runs import losses
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.feature_table import RESULTS, Ran

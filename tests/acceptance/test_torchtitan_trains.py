@@ -22,7 +22,7 @@ from parc.compiler.plan import PASSES, Layout, Plan
 from parc.dsl.job import Train
 from parc.dsl.settings import Data
 from parc.smoke.processes import free_port
-from parc.smoke.run import on_cpu
+from parc.smoke.smoke_run import on_cpu
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.hugging_face import references, tiny
 from tests.acceptance.support.probe_runs import probe

@@ -24,7 +24,7 @@ from parc.backends.megatron.smoke import SMOKE, UINT16
 from parc.compiler.plan import Layout
 from parc.dsl.settings import Data
 from parc.smoke.processes import free_port
-from parc.smoke.run import on_cpu
+from parc.smoke.smoke_run import on_cpu
 from tests.acceptance.support.environments import TRAINING, environment
 from tests.acceptance.support.hugging_face import FAMILIES, SEQUENCE, references, tiny
 from tests.acceptance.support.recorded_launches import write

@@ -12,7 +12,7 @@ import parc
 from parc.calibrate.site_file import prior
 from parc.dsl.diagnostics import Source
 from parc.dsl.formatting.canonical import formatted
-from parc.printing.words.commands import argument, program
+from parc.printing.words.command_paths import argument, program
 from tests.support import simulated_logs
 from tests.support.calibrate_command import Calibrate
 from tests.support.simulated_logs import JOB

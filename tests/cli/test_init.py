@@ -22,7 +22,7 @@ from parc.dsl.formatting.layout import WIDTH
 from parc.new_job.models import hugging_face_choice
 from parc.new_job.questions import Terminal
 from parc.new_job.write import first_job
-from parc.reading.huggingface.described import read_model
+from parc.reading.huggingface.config_settings import read_model
 from tests.support.command_line import Parc
 from tests.support.paths import ROOT
 

@@ -206,7 +206,7 @@ def test_files_of_each_stage_do_not_drift_from_the_job(
 
 
 def test_the_sums_say_of_which_peak_the_mfu_of_a_stage_is(tmp_path: Path) -> None:
-    from parc.printing.stages import sum_lines
+    from parc.printing.stage_text import sum_lines
 
     lines = sum_lines(plan_stages(parc.load(written(tmp_path, long="precision = fp8"))))
     rows = [line for line in lines if line.startswith(("    main", "    long"))]

@@ -26,7 +26,7 @@ from parc.lint.accepted.exceptions import load_exceptions
 from parc.lint.facts.launched_job import LaunchedJob
 from parc.lint.fix import fixes
 from parc.lint.formats import FORMATS
-from parc.lint.formats.facts import facts_text
+from parc.lint.formats.fact_table import facts_text
 from parc.lint.imported import imported
 from parc.lint.judging import LintOptions
 from parc.lint.project_settings import load_project_settings

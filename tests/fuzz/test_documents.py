@@ -14,7 +14,7 @@ import pytest
 
 from parc.dsl.diagnostics import JobError
 from parc.dsl.inputs.documents import yaml_nodes
-from parc.reading.huggingface.described import read_model
+from parc.reading.huggingface.config_settings import read_model
 from tests.fuzz.document_grammar import KINDS, document
 from tests.fuzz.readers import launch_file
 from tests.fuzz.test_readers import peak_bytes

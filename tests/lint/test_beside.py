@@ -9,7 +9,7 @@ import pytest
 from parc.dsl.diagnostics import JobError
 from parc.lint.judging import LintOptions
 from parc.lint.run import lint_paths
-from parc.reading.files import NamedFolders
+from parc.reading.named_folders import NamedFolders
 
 JOB = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --output=logs/%j.out\nmkdir -p logs\nsrun hostname\n"
 

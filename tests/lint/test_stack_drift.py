@@ -9,7 +9,7 @@ from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
 from parc.compiler.case import Case
 from parc.dsl.job import Job
-from parc.lint.facts.described import described_job
+from parc.lint.facts.job_blocks import described_job
 from parc.lint.facts.launched_job import LaunchedJob
 from parc.lint.facts.stack import stack_drifts
 from tests.support.megatron_plans import plan_of

@@ -23,7 +23,7 @@ OTHERS = {
     "backends/megatron/smoke.py": "data of a smoke run, in its own folder",
     "backends/torchtitan/smoke.py": "data of a smoke run, in its own folder",
     "calibrate/probe/local_run.py": "the probe's program, in a temporary folder",
-    "calibrate/probe/program/run.py": "runs where parc is not installed; appends to a plain file of one name",
+    "calibrate/probe/program/timed_gpus.py": "runs where parc is not installed; appends to a plain file of one name",
     "cli/commands/serve.py": "the page that forwards a browser, in a temporary folder of mode 0700",
     "cli/commands/smoke.py": "a target's folder in one that was opened and found empty",
     "cli/fault.py": "the report of a fault, by mkstemp",
@@ -31,7 +31,7 @@ OTHERS = {
     "cli/printing/streams.py": "/dev/null",
     "cli/sweep/results.py": "through a number that `Folder` has opened, and a temporary file without a name",
     "smoke/guard.py": "removes a run's temporary folder, and locks of processes that it has ended",
-    "smoke/run.py": "the files of a run, in a temporary folder or one that was found empty",
+    "smoke/smoke_run.py": "the files of a run, in a temporary folder or one that was found empty",
 }
 #: Functions of `os`, `shutil` and `tempfile`, and methods of paths, that change something on the disk.
 CHANGING = {

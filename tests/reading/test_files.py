@@ -10,7 +10,7 @@ import pytest
 from parc.__main__ import main
 from parc.backends.launch_files import read_jobs
 from parc.dsl.inputs.files import MOST_BYTES, Binary, NotReadable, TooLarge, text_of
-from parc.reading.files import NamedFolders
+from parc.reading.named_folders import NamedFolders
 
 TRAINING = "torchrun a.py --num-layers ${LAYERS:-24} --hidden-size 8\n"
 

@@ -23,7 +23,7 @@ from parc.printing.words.layouts import layout_text
 from parc.report.choice import fastest
 from parc.report.figures.common import SIDE, Bar, Scale, logarithmic_ticks, ticks
 from parc.report.figures.grid import colourings, grid
-from parc.report.figures.memory import memory
+from parc.report.figures.memory_chart import memory
 from parc.report.figures.step import step
 from parc.report.figures.targets import targets
 from parc.report.html import OURS, report_html

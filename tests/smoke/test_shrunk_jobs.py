@@ -19,7 +19,7 @@ from parc.dsl.job import Train
 from parc.dsl.model import Model
 from parc.smoke import Interpreter, Request, prepare
 from parc.smoke.layout import cuts
-from parc.smoke.model import (
+from parc.smoke.small_model import (
     OFFLOADED_LAYERS,
     PARAMETERS,
     SEQUENCE,

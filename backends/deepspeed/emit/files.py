@@ -11,7 +11,7 @@ from ....dsl.job import Job
 from ....reading.facts import Value
 from ... import environment
 from ...fabric import fabric
-from ...facts import plan_facts
+from ...plan_facts import plan_facts
 from ...health import checked, health
 from ...languages import json, python
 from ...link_words import link

@@ -8,7 +8,7 @@ from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import Diagnostic, JobError
 from ....reading.facts import Value
 from ... import environment, extra
-from ...facts import plan_facts
+from ...plan_facts import plan_facts
 from ...health import checked, health
 from ...languages import bash
 from ...languages.bash import Bash

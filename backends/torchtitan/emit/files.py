@@ -5,7 +5,7 @@ from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import JobError
 from ....reading.facts import Value
 from ... import environment
-from ...facts import plan_facts
+from ...plan_facts import plan_facts
 from ...health import checked, health
 from ...languages import bash, python, toml
 from ...languages.python import Python

@@ -14,7 +14,7 @@ from benchmarks.accuracy.rows.tuning_rows import TuningRow
 from benchmarks.accuracy.setups.tuned_models import model_of
 from parc.compiler.model import parameters
 from parc.compiler.tuning.ledger import Quantized
-from parc.compiler.tuning.run import Layout, Offload, Run, Sharding, States
+from parc.compiler.tuning.tuning_run import Layout, Offload, Run, Sharding, States
 from parc.dsl.diagnostics import JobError
 from parc.dsl.hardware import Cluster
 from parc.dsl.standard import std_cluster, std_gpu

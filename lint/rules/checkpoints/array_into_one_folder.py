@@ -27,7 +27,7 @@ srun torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.kept import kept_by, moves
+from ...facts.lasting import kept_by, moves
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 

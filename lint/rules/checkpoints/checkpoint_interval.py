@@ -44,7 +44,7 @@ from ....backends.kept import Kept
 from ....backends.slurm.read import seconds_from
 from ....dsl.diagnostics import Severity
 from ...facts.batch import Batch, batches
-from ...facts.kept import kept_by, restart
+from ...facts.lasting import kept_by, restart
 from ...facts.launched_job import LaunchedJob
 from ...facts.signals import reaching, wall_signal
 from ...finding import Complaint, Related

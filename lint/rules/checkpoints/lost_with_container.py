@@ -27,7 +27,7 @@ srun --container-image=/images/pytorch.sqsh --container-mounts=/data:/data,/shar
 from collections.abc import Iterator
 
 from ...facts.containers import container
-from ...facts.kept import kept_by, moves
+from ...facts.lasting import kept_by, moves
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 

@@ -28,7 +28,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
 import os
 from collections.abc import Iterator
 
-from ...facts.kept import kept_by, layout_at
+from ...facts.lasting import kept_by, layout_at
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 

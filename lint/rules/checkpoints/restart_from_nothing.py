@@ -30,7 +30,7 @@ srun torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ...facts.kept import kept_by, restart, takes_more
+from ...facts.lasting import kept_by, restart, takes_more
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 

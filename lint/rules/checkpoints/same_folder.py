@@ -34,7 +34,7 @@ from ....backends.resume import Row
 from ....compiler.target import Effect
 from ....dsl.diagnostics import Severity
 from ....reading.facts import LaunchConfig, Setting, Unknown, text_of
-from ...facts.kept import kept_by
+from ...facts.lasting import kept_by
 from ...facts.launched_job import LaunchedJob
 from ...facts.resumed import refused
 from ...finding import Complaint, Related

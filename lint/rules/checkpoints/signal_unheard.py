@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ...facts.batch import batches
-from ...facts.kept import kept_by, takes_more
+from ...facts.lasting import kept_by, takes_more
 from ...facts.launched_job import LaunchedJob
 from ...facts.signals import reaching, wall_signal
 from ...finding import Complaint, Related

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from parc.backends.deepspeed.smoke import SMOKE
 from parc.smoke.processes import Line
-from parc.smoke.run import steps_of
+from parc.smoke.smoke_run import steps_of
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.generated_jobs import compile_text
 from tests.acceptance.support.processes import start, stop

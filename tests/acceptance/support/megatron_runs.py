@@ -15,7 +15,7 @@ from pathlib import Path
 
 from parc.backends.megatron.on_cpu import CAPABILITY
 from parc.backends.megatron.smoke import SMOKE, write_documents
-from parc.smoke.run import on_cpu
+from parc.smoke.smoke_run import on_cpu
 from tests.acceptance.support.environments import RELEASED, environment
 from tests.acceptance.support.processes import start, stop
 from tests.acceptance.support.slurm_tools import free_ports

@@ -11,7 +11,7 @@ from parc.api import Planned, emit
 from parc.backends import BACKENDS
 from parc.dsl import JobError
 from parc.dsl.job import Job
-from parc.printing.stages import sum_lines
+from parc.printing.stage_text import sum_lines
 from parc.staging import following, plan_stages
 from tests.backends.runs.test_run_folders import TARGETS, start
 from tests.backends.runs.test_stages_follow import READS, SAVED, plan_of

@@ -15,7 +15,7 @@ from parc.backends import BACKENDS
 from parc.compiler.plan import Plan, Proof
 from parc.compiler.run import run_of
 from parc.dsl.job import Job
-from parc.printing.stages import sum_lines
+from parc.printing.stage_text import sum_lines
 from parc.staging import following, plan_stages
 from tests.backends.runs.test_run_folders import TARGETS, start
 

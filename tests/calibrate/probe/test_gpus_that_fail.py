@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from parc.calibrate.probe.program.run import main
+from parc.calibrate.probe.program.timed_gpus import main
 
 
 def torch_of(count: int, answers: Callable[[int], None]) -> Any:

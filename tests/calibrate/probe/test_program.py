@@ -11,7 +11,7 @@ import pytest
 from parc.calibrate.probe.bundle import MODULES, bundled
 from parc.calibrate.probe.program.cases import cases, group_shapes, key
 from parc.calibrate.probe.program.ranks import Failed
-from parc.calibrate.probe.program.run import earlier
+from parc.calibrate.probe.program.timed_gpus import earlier
 from tests.support import simulated_probe
 from tests.support.simulated_probe import dgx, machine, rows, write
 

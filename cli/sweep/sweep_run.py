@@ -14,7 +14,7 @@ from .results import Results
 
 if TYPE_CHECKING:
     from ..printing.plan_json import JsonObject
-    from .processes import Task
+    from .solver_processes import Task
 
 #: Tasks -> their rows by number, in any order.
 Solver = Callable[[Iterable["Task"], Sequence[str]], Iterator[tuple[int, "JsonObject"]]]
