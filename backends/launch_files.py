@@ -11,8 +11,8 @@ from ..reading.bash.values import Word, plain
 from ..reading.command_options import options, setting
 from ..reading.facts import UNREAD, Fact, Kind, LaunchConfig, Scheduler, Setting, Unread
 from ..reading.kubernetes.containers import read_manifest
-from ..reading.kubernetes.pod_facts import completed, pod_facts
 from ..reading.kubernetes.manifest import Pods, is_manifest
+from ..reading.kubernetes.pod_facts import completed, pod_facts
 from ..reading.launchers import Started, started
 from ..reading.sbatch_options import BatchOption
 from . import readers

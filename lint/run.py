@@ -13,8 +13,8 @@ from ..dsl.inputs.files import current_folder
 from ..reading.checkout import Checkout
 from ..reading.facts import LaunchConfig, Unread
 from ..reading.named_folders import NamedFolders
-from .launch_texts import read_texts
 from .judging import Judged, LintOptions, judge
+from .launch_texts import read_texts
 from .rules.coverage.not_read import LEFT_OUT
 from .without_launch import marked, refuse_others
 

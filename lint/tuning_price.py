@@ -23,8 +23,8 @@ from ..dsl.job import Job, TargetSpec, Train
 from ..dsl.model import Model
 from ..reading.bash.source import file_source
 from ..reading.facts import text_of
-from .facts.job_blocks import NEEDED, described_model
 from .facts.full_tuning import not_full
+from .facts.job_blocks import NEEDED, described_model
 from .facts.launched_job import LaunchedJob
 from .facts.named_model import NamedModel, model_setting, named_model
 from .facts.trainer import deepspeed_of_trainer, trainer_argument

@@ -23,7 +23,6 @@ from parc.printing.words.numbers import (
     span,
 )
 
-from .first_answers import answers, command, headline, kept
 from .choice import binding, choice, doubt, faster, fastest, fewer, proof, runners_up
 from .figures.common import GIB, Plot
 from .figures.gpus import gpus
@@ -34,6 +33,7 @@ from .figures.memory_chart import memory, terms_of
 from .figures.step import step
 from .figures.targets import targets
 from .figures.timeline import horizon, shown_microbatches, timeline
+from .first_answers import answers, command, headline, kept
 from .job_source import job_lines
 from .landscape import Landscape, landscape
 

@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs 
 from parc.backends.kept import Files
 from parc.backends.launch_files import read_jobs
 from parc.dsl.inputs.files import text_of
-from parc.lint.launch_texts import read_texts
 from parc.lint.finding import Finding
 from parc.lint.judging import LintOptions, judge
+from parc.lint.launch_texts import read_texts
 from parc.reading.named_folders import NamedFolders
 
 Row = Mapping[str, str]

@@ -24,8 +24,8 @@ from .rules import explained, no_rule
 if TYPE_CHECKING:
     from parc.dsl.hardware import Cluster
     from parc.dsl.job import Job
-    from parc.lint.launch_texts import Texts
     from parc.lint.judging import Judged, LintOptions
+    from parc.lint.launch_texts import Texts
     from parc.lint.project_settings import ProjectSettings
 
 NAME = "lint"

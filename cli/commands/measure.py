@@ -118,9 +118,9 @@ def _write_batch(arguments: Namespace, names: Names) -> int:
 
 
 def _write_blocks(arguments: Namespace, rows: Path) -> int:
-    from parc.calibrate.probe.site_blocks import blocks_text
     from parc.calibrate.probe.measured import measured
     from parc.calibrate.probe.rows import read_probe
+    from parc.calibrate.probe.site_blocks import blocks_text
 
     from ..printing.probe_report import probe_json, probe_text
     from ..printing.terminal import print_diagnostics, print_json, print_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parc.calibrate.probe.site_blocks import block_names, summary
 from parc.calibrate.probe.measured import Measured
+from parc.calibrate.probe.site_blocks import block_names, summary
 from parc.dsl.syntax.quoting import quoted
 
 from .calibration_report import columns, setting

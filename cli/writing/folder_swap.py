@@ -18,8 +18,8 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from .. import codes
 from .exchange import exchanged, whole
 from .folder import Folder, InUse, Kept, folder_at, locked
-from .written_files import MANIFEST, digest, is_manifest, under_way
 from .paths import why
+from .written_files import MANIFEST, digest, is_manifest, under_way
 
 
 class Edit(Protocol):

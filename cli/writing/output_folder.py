@@ -17,8 +17,8 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from .. import codes
 from .folder import Folder, folder_at
 from .folder_swap import in_turn, is_executable, swap
-from .written_files import MANIFEST, MayBe, Owned, digest, is_launch_file, manifest, owned
 from .paths import InTheWay, Refused, is_writable_name, why
+from .written_files import MANIFEST, MayBe, Owned, digest, is_launch_file, manifest, owned
 
 __all__ = [
     "MANIFEST",

@@ -8,9 +8,9 @@ from functools import cached_property, lru_cache
 from pathlib import PurePath
 
 from ...backends import reader_of
-from ...backends.plan_facts import in_plan_words
 from ...backends.kept import Files
 from ...backends.megatron.option_groups import TRAINS
+from ...backends.plan_facts import in_plan_words
 from ...backends.reader import Program
 from ...dsl.diagnostics import Source, Span
 from ...dsl.hardware import Cluster

@@ -12,8 +12,8 @@ from ..bash.script import MOST_FOLDERS, Folder, Script, no_folder, read_command
 from ..bash.trace import program
 from ..bash.values import Piece, Text, Word, shifted, word
 from ..facts import Unknown, Unread
-from .pod_environment import operators
 from .manifest import Container, Pods, pods_of
+from .pod_environment import operators
 
 #: `$(NAME)`, which Kubernetes replaces by a variable of the container.
 _OWN = re.compile(r"(?<!\$)\$\(([A-Za-z_]\w*)\)")

@@ -13,8 +13,8 @@ import pytest
 import parc
 from parc.dsl.inputs.budget import DEEPEST_FOLDERS, Budget
 from parc.lint.discovery import Left, within
-from parc.lint.launch_texts import read_texts
 from parc.lint.judging import LintOptions
+from parc.lint.launch_texts import read_texts
 from parc.lint.rules.coverage.not_read import LEFT_OUT
 from parc.lint.run import lint_texts
 from tests.support.linted import BAD, Captured, findings, lint

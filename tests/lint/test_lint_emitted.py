@@ -7,8 +7,8 @@ import pytest
 import parc
 from benchmarks.lint import lint_mutations
 from parc.dsl.diagnostics import Diagnostic
-from parc.lint.launch_texts import read_texts
 from parc.lint.judging import LintOptions
+from parc.lint.launch_texts import read_texts
 from parc.lint.run import lint_texts
 from tests.support.paths import ROOT
 

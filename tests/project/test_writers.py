@@ -23,7 +23,7 @@ OTHERS = {
     "backends/megatron/smoke.py": "data of a smoke run, in its own folder",
     "backends/torchtitan/smoke.py": "data of a smoke run, in its own folder",
     "calibrate/probe/local_run.py": "the probe's program, in a temporary folder",
-    "calibrate/probe/program/timed_gpus.py": "runs where parc is not installed; appends to a plain file of one name",
+    "calibrate/probe/program/timed_gpus.py": "runs where parc is not installed; appends to one plain file",
     "cli/commands/serve.py": "the page that forwards a browser, in a temporary folder of mode 0700",
     "cli/commands/smoke.py": "a target's folder in one that was opened and found empty",
     "cli/fault.py": "the report of a fault, by mkstemp",

@@ -19,6 +19,7 @@ from parc.dsl.job import Train
 from parc.dsl.model import Model
 from parc.smoke import Interpreter, Request, prepare
 from parc.smoke.layout import cuts
+from parc.smoke.shrink import Room, not_exercised, shrunken
 from parc.smoke.small_model import (
     OFFLOADED_LAYERS,
     PARAMETERS,
@@ -26,7 +27,6 @@ from parc.smoke.small_model import (
     small_model,
     small_train,
 )
-from parc.smoke.shrink import Room, not_exercised, shrunken
 from tests.support.compiled_examples import EXAMPLES, compiled
 from tests.support.sample_plans import (
     DEEPSEEK_V3,

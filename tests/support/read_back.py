@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from parc.backends import BACKENDS
-from parc.backends.plan_facts import in_plan_words
 from parc.backends.launch_files import read_jobs
+from parc.backends.plan_facts import in_plan_words
 from parc.compiler.plan import Plan
 from parc.reading.facts import LaunchConfig
 

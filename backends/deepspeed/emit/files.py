@@ -11,11 +11,11 @@ from ....dsl.job import Job
 from ....reading.facts import Value
 from ... import environment
 from ...fabric import fabric
-from ...plan_facts import plan_facts
 from ...health import checked, health
 from ...languages import json, python
 from ...link_words import link
 from ...observation import curves, log_interval
+from ...plan_facts import plan_facts
 from ...rank_logs import rank_logs
 from ...release_check import of_package
 from ...released_options import releases

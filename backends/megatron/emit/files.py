@@ -8,11 +8,11 @@ from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import Diagnostic, JobError
 from ....reading.facts import Value
 from ... import environment, extra
-from ...plan_facts import plan_facts
 from ...health import checked, health
 from ...languages import bash
 from ...languages.bash import Bash
 from ...observation import BOARD, curves
+from ...plan_facts import plan_facts
 from ...rank_logs import rank_logs
 from ...render import nodes_text, provenance, render
 from ...rendezvous import rendezvous

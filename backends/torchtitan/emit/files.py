@@ -5,11 +5,11 @@ from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import JobError
 from ....reading.facts import Value
 from ... import environment
-from ...plan_facts import plan_facts
 from ...health import checked, health
 from ...languages import bash, python, toml
 from ...languages.python import Python
 from ...languages.toml import Toml
+from ...plan_facts import plan_facts
 from ...rank_logs import rank_logs
 from ...release_check import of_package
 from ...render import provenance, render, render_python

@@ -27,8 +27,8 @@ from parc.printing import sweep_report
 from parc.printing.sweep_report import Report
 from parc.sweep.front import SIGNS, Front
 from parc.sweep.grid import Grid, overrides, read_grid
-from parc.sweep.solver_processes import solve_in_processes
 from parc.sweep.results import NAME, results_of
+from parc.sweep.solver_processes import solve_in_processes
 from tests.cli.test_commands import terminal_output
 from tests.support.command_line import JOB, Parc
 

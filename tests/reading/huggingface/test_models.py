@@ -19,8 +19,8 @@ from parc.compiler.model.parameters import mtp, total
 from parc.dsl import std_model
 from parc.dsl.diagnostics import JobError
 from parc.dsl.model import Model
-from parc.reading.huggingface.defaults import defaults
 from parc.reading.huggingface.config_settings import DescribedModel, read_model
+from parc.reading.huggingface.defaults import defaults
 from parc.reading.huggingface.families import CLASSES, FAMILIES, WRAPPERS
 from parc.reading.huggingface.unneeded import NEUTRAL, UNNEEDED
 from tests.support.paths import ROOT

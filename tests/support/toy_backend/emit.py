@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from parc.backends.plan_facts import plan_facts
 from parc.backends.languages import bash
+from parc.backends.plan_facts import plan_facts
 from parc.backends.render import provenance
 from parc.backends.written_options import WrittenOptions, file_keys
 from parc.compiler.plan import Plan
