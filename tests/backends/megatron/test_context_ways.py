@@ -14,7 +14,7 @@ from parc.backends.megatron.options import Options
 from parc.backends.megatron.read import READER
 from parc.compiler import estimate
 from parc.compiler.case import Case
-from parc.compiler.plan import Layout
+from parc.compiler.plan import Estimate, Layout
 from parc.compiler.rules.context_heads import possible
 from parc.compiler.rules.validity import problems
 from parc.compiler.time import context_exchange
@@ -39,7 +39,8 @@ def job_of(way: str | None = None, model: Model = DENSE, **options: object) -> J
 
 
 def script(way: str | None, layout: Layout = ACROSS) -> dict[str, str]:
-    plan = plan_of(layout=layout, options=Options(cp_comm=way), seq_len=LONG)
+    options = Options.model_validate({"cp_comm": way})
+    plan = plan_of(layout=layout, options=options, seq_len=LONG)
     return BACKEND.emit(plan)
 
 
@@ -89,7 +90,7 @@ def test_open_is_about_the_fastest_of_those_that_fit() -> None:
         if 32 % layout["dp_shard"]:
             continue
         free = estimate(job_of(), target, layout)
-        alone = {
+        alone: dict[str, Estimate] = {
             way: estimate(job_of(way), target, layout)
             for way in ALL
             if possible(job_of(), way, np.array([tp]), np.array([cp])).all()
