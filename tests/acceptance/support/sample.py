@@ -46,6 +46,7 @@ class Alike:
 
 #: A test that is of none of these kinds always runs.
 KINDS = {
+    "launches that work": Alike(("test_lint_is_certain.py::test_what_works_passes[",)),
     "broken emitters": Alike(("test_broken_emitters.py::test_a_framework_finds_each_change[",), 2),
     "refused layouts": Alike(("test_refusals_are_real.py::test_the_framework_refuses_it_too[",), 2),
     "a layer's time on the host": Alike(
