@@ -76,12 +76,12 @@ def _carried(job: Job) -> str:
     return f"{' with '.join(held(job))} cannot be combined with {how}"
 
 
-def _fits(job: Job, tp: Column, cp: Column) -> Mask:
+def _fits(job: Job, tp: Column, cp: Column) -> "Mask | bool":
     """Whether some way divides the heads; where none carries the attention, another rule says so."""
     found = np.asarray(np.asarray(cp) == 1)
     for way in ways(job) or ("p2p",):
         found = found | possible(job, way, tp, cp)
-    return found
+    return found if found.ndim else bool(found)
 
 
 def _unfit(job: Job, tp: int, cp: int) -> str:

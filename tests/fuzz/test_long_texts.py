@@ -80,7 +80,8 @@ def test_numbers_of_thousands_of_digits_are_answered(
 def test_a_command_of_many_words_is_read_once(
     word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Programs that start one another, and variables that vanish, at the front of a command of 250 KB."""
+    """Programs that start one another, and variables that vanish, at the front of a command of 250 KB: twice
+    the time of a text whose words are not looked into."""
     monkeypatch.chdir(tmp_path)
     text = word * (250_000 // len(word))
-    assert seconds(READERS["bash"].answer, text, tmp_path) < MOST_SECONDS
+    assert seconds(READERS["bash"].answer, text, tmp_path) < 2 * MOST_SECONDS

@@ -48,7 +48,7 @@ from ...certainty import ITSELF
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related
 
-CODE = "PAR477"
+CODE = "PAR491"
 TITLE = "what accelerate's configuration may not say"
 SEVERITY = "error"
 STOPS = ITSELF

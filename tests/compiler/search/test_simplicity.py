@@ -92,9 +92,11 @@ def test_none_is_forgone_with_a_share_of_nothing() -> None:
 
 
 def test_the_best_is_named_where_it_is_not_chosen() -> None:
-    job = job_of("within = 20%\nrequire tp * pp * cp >= 8")
+    job = job_of("within = 20%\nrequire tp * pp * cp >= 8\nrequire cp <= 2")
     chosen = plan(job, target_of(job))
-    bare = plan(plain := job_of("within = 0%\nrequire tp * pp * cp >= 8"), target_of(plain))
+    bare = plan(
+        plain := job_of("within = 0%\nrequire tp * pp * cp >= 8\nrequire cp <= 2"), target_of(plain)
+    )
     assert chosen.best is not None and chosen.best.layout == bare.layout
     assert chosen.best.step_seconds < chosen.estimate.step_seconds
 
