@@ -1,1 +1,1 @@
-"""Modules for the Python of a framework, put on its path by `smoke.run`; nothing of parc imports them."""
+"""Modules for the Python of a framework, put on its path by `smoke_run`; nothing of parc imports them."""

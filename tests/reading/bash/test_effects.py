@@ -52,7 +52,7 @@ GUARDED = """
 import os, sys
 from pathlib import Path
 from parc.dsl.inputs.files import text_of
-from parc.reading.files import NamedFolders
+from parc.reading.named_folders import NamedFolders
 from parc.backends.launch_files import read_jobs
 
 folder = Path(sys.argv[1])
