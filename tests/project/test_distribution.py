@@ -63,7 +63,7 @@ def test_the_wheel_has_every_file_of_the_rooms(archives: dict[str, Path]) -> Non
     inside = set(zipfile.ZipFile(archives[".whl"]).namelist())
     for package, room in ROOMS.items():
         for path in (ROOT / room).rglob("*"):
-            if path.is_file() and path.suffix != ".pyc":
+            if path.is_file() and "__pycache__" not in path.parts:
                 inner = path.relative_to(ROOT / room).as_posix()
                 assert f"{package.replace('.', '/')}/{inner}" in inside, path
 
