@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib.machinery import SourceFileLoader
+from importlib.metadata import version
 from importlib.util import cache_from_source
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from jinja2.bccache import Bucket, BytecodeCache
 
 
 class CompiledTemplates(BytecodeCache):
-    """Templates by file; one whose text, or whose writers, have changed is compiled again."""
+    """Templates by file; compiled again where its text, its writers or Jinja's release changed."""
 
     def get_cache_key(self, name: str, filename: str | None = None) -> str:
         """The file of a template's bytecode; empty where Python keeps none."""
@@ -43,6 +44,7 @@ class CompiledTemplates(BytecodeCache):
 
 @cache
 def _writers() -> str:
-    """Digest of the modules that decide what a template is compiled to."""
+    """Digest of what decides into what a template is compiled: Jinja's release, and the modules here."""
     modules = sorted(Path(__file__).parent.glob("*.py"))
-    return sha256(b"".join(each.read_bytes() for each in modules)).hexdigest()
+    texts = (version("jinja2").encode(), *(each.read_bytes() for each in modules))
+    return sha256(b"".join(texts)).hexdigest()

@@ -6,6 +6,7 @@ what; Megatron-LM accepts them all, and the first attention stops the run.
 """
 
 from collections.abc import Iterator
+from math import gcd
 
 from ...compiler.algebra import Column, Mask
 from ...compiler.rules.context_heads import inner_ways, possible
@@ -19,6 +20,8 @@ from .options import options_of
 
 ENGINE = "Transformer Engine 2.9 pytorch/attention/dot_product_attention/context_parallel.py"
 ALL: tuple[Exchange, ...] = ("p2p", "all_gather", "a2a", "hierarchical")
+#: The most ranks of context parallelism that a command is believed to have.
+MOST_RANKS = 2**16
 #: Words of `--cp-comm-type`, in small letters, and the way that each is.
 WORDS = {
     "p2p": "p2p",
@@ -129,23 +132,17 @@ def sizes(job: Job, tp: int, cp: int) -> tuple[int, int]:
 
 
 def own_sizes(config: LaunchConfig) -> bool:
-    """Whether the two sizes of a command are those that a plan of its layout has on nodes of one domain."""
+    """Whether the two sizes of a command are those that a plan of its layout has on nodes of one domain: the
+    largest number below cp that divides cp, heads, keys and the domain, and the rest."""
     option = config.option("--hierarchical-context-parallel-sizes")
     numbers = [config.number(name) for name in ("tp", "cp", "heads", "gpus_per_node")]
-    if option is None or None in numbers:
+    tp, cp, heads, domain = (int(number or 0) for number in numbers)
+    if option is None or min(tp, cp, heads, domain) < 1 or cp > MOST_RANKS or heads % tp:
         return False
-    tp, cp, heads, domain = map(int, filter(None, numbers))
     keys = max(int(config.number("kv_heads") or heads) // tp, 1)
-    inner = [
-        ways
-        for ways in range(2, cp)
-        if cp % ways == 0 and heads % (tp * ways) == 0 and keys % ways == 0
-        if domain % (tp * ways) == 0
-    ]
-    return bool(inner) and [str(value) for value in option.values] == [
-        str(inner[-1]),
-        str(cp // inner[-1]),
-    ]
+    shared = gcd(cp, heads // tp, keys, domain // tp if domain % tp == 0 else 1)
+    inner = next(ways for ways in range(cp - 1, 0, -1) if shared % ways == 0) if cp > 1 else 1
+    return inner > 1 and [str(value) for value in option.values] == [str(inner), str(cp // inner)]
 
 
 _OVER_CP = "--context-parallel-size > 1"

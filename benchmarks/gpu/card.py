@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from benchmarks.accuracy.rows import gpu_names
+
 #: Prints the name of the first GPU, and what would train on it.
 ABOUT = """
 import torch
@@ -31,6 +33,22 @@ def about(program: str = ABOUT) -> tuple[str, str] | str:
         return (ran.stderr.strip().splitlines() or ["no output"])[-1]
     device, versions = ran.stdout.splitlines()[-2:]
     return device, versions
+
+
+def in_library(program: str) -> tuple[str, str] | None:
+    """The standard library's name of this machine's GPU, and its own with versions. None, with the reason on
+    standard error in the words of `program`, where there is no GPU or the library does not know it.
+    """
+    found = about()
+    if isinstance(found, str):
+        print(f"{program}: no CUDA GPU: {found}", file=sys.stderr)
+        return None
+    device, versions = found
+    gpu = gpu_names.gpu_named(device)
+    if gpu is None:
+        print(f"{program}: the standard library has no `{device}`", file=sys.stderr)
+        return None
+    return gpu, f"{device}, {versions}"
 
 
 def used_mib() -> int:

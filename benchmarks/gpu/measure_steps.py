@@ -104,18 +104,12 @@ def main(given: Sequence[str] | None = None) -> int:
     asked = arguments(given)
     over = over_after(asked.seconds)
     idle = card.used_mib()
-    found = card.about()
-    if isinstance(found, str):
-        print(f"measure_steps: no CUDA GPU: {found}", file=sys.stderr)
+    found = card.in_library("measure_steps")
+    if found is None:
         return 2
-    device, versions = found
-    gpu = gpu_names.gpu_named(device)
-    if gpu is None:
-        print(f"measure_steps: the standard library has no `{device}`", file=sys.stderr)
-        return 2
+    gpu, about = found
     run = partial(run_alone, idle, asked.each)
     with asked.rows.open("w", encoding="utf-8", newline="") as file:
-        about = f"{device}, {versions}"
         failures = write_rows(file, gpu, about, date.today(), SETS[asked.steps], run, over)
     for failure in failures:
         print(f"measure_steps: {failure}", file=sys.stderr)

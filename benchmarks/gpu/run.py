@@ -166,14 +166,8 @@ def main(given: Sequence[str] | None = None) -> int:
     if asked.prepare:
         prepare(jobs, asked.prepare, asked.folder)
         return 0
-    idle, found = card.used_mib(), card.about()
-    if isinstance(found, str):
-        print(f"run: no CUDA GPU: {found}", file=sys.stderr)
-        return 2
-    device, versions = found
-    gpu = gpu_names.gpu_named(device)
-    if gpu is None:
-        print(f"run: the standard library has no `{device}`", file=sys.stderr)
+    idle, found = card.used_mib(), card.in_library("run")
+    if found is None:
         return 2
     why = "" if asked.no_probe else probe(asked.folder, PROBE_MINUTES)
     turns = partial(
@@ -184,7 +178,7 @@ def main(given: Sequence[str] | None = None) -> int:
         limit=EACH_SECONDS,
         over=over,
     )
-    machine = Machine(gpu, f"{device}, {versions}", date.today())
+    machine = Machine(*found, date.today())
     failures = train(jobs, asked.folder, machine, turns)
     for failure in [*filter(None, [why]), *failures]:
         print(f"run: {failure}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from parc.backends.launch_files import read_jobs
 from parc.backends.megatron import BACKEND
-from parc.backends.megatron.context_ways import ALL, CARRIES, sizes, ways
+from parc.backends.megatron.context_ways import ALL, CARRIES, own_sizes, sizes, ways
 from parc.backends.megatron.options import Options
 from parc.backends.megatron.read import READER
 from parc.compiler import estimate
@@ -23,6 +24,7 @@ from parc.dsl.model import Model
 from parc.lint.judging import LintOptions
 from parc.lint.run import lint_texts
 from parc.lint.unexpressed import unexpressed
+from parc.reading.facts import LaunchConfig
 from tests.support import sample_plans
 from tests.support.megatron_plans import DENSE, plan_of, with_model
 from tests.support.sample_plans import train_of
@@ -47,6 +49,38 @@ def script(way: str | None, layout: Layout = ACROSS) -> dict[str, str]:
 def words(files: dict[str, str], option: str) -> list[str]:
     found = re.search(rf"{option}((?: [\w+]+)+)", files["megatron/pretrain.sh"])
     return found[1].split() if found else []
+
+
+def command(**sizes: object) -> LaunchConfig:
+    """A hierarchical command on nodes of 8, with other numbers where they are given."""
+    numbers = {"tp": 2, "cp": 8, "heads": 64, "keys": 16, "inner": 4, "outer": 2, **sizes}
+    text = (
+        "torchrun --nproc-per-node 8 --nnodes 8 pretrain_gpt.py --num-layers 32 --hidden-size 8192 "
+        "--num-attention-heads {heads} --group-query-attention --num-query-groups {keys} "
+        "--micro-batch-size 1 --global-batch-size 8 --tensor-model-parallel-size {tp} "
+        "--context-parallel-size {cp} --cp-comm-type a2a+p2p "
+        "--hierarchical-context-parallel-sizes {inner} {outer}\n"
+    )
+    (config,) = read_jobs({"train.sh": text.format(**numbers)})
+    return config
+
+
+def test_sizes_of_a_command_are_those_that_a_plan_has() -> None:
+    drawn = random.Random(20261127)
+    for _ in range(60):
+        tp, cp = drawn.choice((1, 2, 4, 8)), drawn.choice((2, 3, 4, 6, 8, 12, 16))
+        keys = drawn.choice((1, 2, 4, 6, 8, 12, 24))
+        heads = keys * drawn.choice((1, 2, 4, 8))
+        model = DENSE.model_copy(update={"heads": heads, "kv_heads": keys})
+        inner, outer = sizes(job_of(model=model), tp, cp)
+        config = command(tp=tp, cp=cp, heads=heads, keys=keys, inner=inner, outer=outer)
+        assert own_sizes(config) == (inner > 1), (tp, cp, heads, keys, inner)
+
+
+@pytest.mark.parametrize("name", ["tp", "cp", "heads", "keys"])
+@pytest.mark.parametrize("value", [0, -1, 10**12, 10**9 + 7])
+def test_sizes_beside_numbers_that_nobody_means(name: str, value: int) -> None:
+    assert own_sizes(command(**{name: value})) in (True, False)
 
 
 @pytest.mark.parametrize("way", ALL)
