@@ -9,6 +9,8 @@ import shutil
 import signal
 import sysconfig
 import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -32,6 +34,13 @@ def pytest_configure() -> None:
     find_tools()
     hear_signals()
     keep_state_apart()
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder for temporary files, whose name leaves room for that of a socket."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
 
 
 def find_tools() -> None:

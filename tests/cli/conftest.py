@@ -12,7 +12,7 @@ from tests.support.command_line import IMPOSSIBLE, JOB, Parc, Ran
 from tests.support.searched_once import searched_once
 
 
-@pytest.fixture(autouse=True, scope="package")
+@pytest.fixture(autouse=True, scope="module")
 def _searched_once() -> Iterator[None]:
     with searched_once():
         yield

@@ -124,6 +124,7 @@ PLANTED = {
     r"\$\(\((?!.*10#)[^)]*SLURM": "search",
     r"/\*(.*?)\*/": "finditer",
     r"-{5,} arguments": "search",
+    r"^\s*(?:.*(?:;|\bthen\b)\s*)?(?:continue|break)\b": "search",
 }
 SOUND = {
     r"^[^\S\n]*(?:from|import)\s+nemo\b": "finditer",

@@ -235,13 +235,6 @@ def test_a_body_of_the_owner_is_read_as_it_is_sent(served: Served) -> None:
         assert said.startswith(b"HTTP/1.1 200 ") and b"connection: close" in said.lower()
 
 
-@pytest.fixture
-def short() -> Iterator[Path]:
-    """A folder for temporary files, whose name leaves room for that of a socket."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        yield Path(folder)
-
-
 def test_a_folder_for_temporary_files_with_too_long_a_name_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

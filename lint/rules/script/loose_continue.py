@@ -41,7 +41,7 @@ STOPS = "itself"
 SOURCE = "bash(1), SHELL BUILTIN COMMANDS: continue; tried with bash 5.2"
 SINCE = "2026-12"
 
-_WORDS = re.compile(r"^\s*(?:.*(?:;|&&|\|\||\bthen\b|\belse\b)\s*)?(?:continue|break)\b", re.M)
+_WORDS = re.compile(r"(?:^|;|&&|\|\||\bthen|\belse)[ \t]*(?:continue|break)\b", re.M)
 #: Nodes in which the words have a loop, or may have their caller's.
 _LOOPS = {
     "for_statement",
@@ -59,7 +59,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     source = file_source(path, text)
     for node in descendants(parse(source)):
-        word = text[node.start_byte : node.end_byte] if node.type == "command" else ""
+        word = source.text[node.start_byte : node.end_byte] if node.type == "command" else ""
         if re.fullmatch(r"(?:continue|break)(?:\s+\d+)?", word) and not _has_loop(node):
             message = f"`{word}` stands in no loop: the script goes on behind it"
             yield Complaint(message, launch.place(path, node.start_byte, len(word)), help="exit 0")

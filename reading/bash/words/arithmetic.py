@@ -13,8 +13,8 @@ Lookup = Callable[[str], Number]
 Assign = Callable[[str, int | Unknown], None]
 
 _TOKEN = re.compile(
-    r"\s*(?:(\d+#\w+|0[xX][0-9a-fA-F]+|\d+)|([A-Za-z_]\w*(?:\[[^\]]{0,200}\])?)|"
-    r"(<<=|>>=|\*\*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),])|([\U000f0000-\U000ffffd])|(\S))"
+    r"(\d+#\w+|0[xX][0-9a-fA-F]+|\d+)|([A-Za-z_]\w*(?:\[[^\]]{0,200}\])?)|"
+    r"(<<=|>>=|\*\*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),])|([\U000f0000-\U000ffffd])|(\S)"
 )
 _STRENGTH = {
     operator: level
@@ -48,7 +48,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     found = []
     for match in _TOKEN.finditer(text):
         kind = ("number", "name", "operator", "mark", "other")[(match.lastindex or 1) - 1]
-        found.append((kind, match[0].strip()))
+        found.append((kind, match[0]))
     return found
 
 

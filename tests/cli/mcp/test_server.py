@@ -177,11 +177,11 @@ def test_more_calls_than_wait_are_refused(folder: Path) -> None:
         assert len(answers) == 20 and len(busy) == 2 and all(each.wrong for each in answers)
 
 
-def test_texts_leave_no_file_behind(folder: Path, tmp_path: Path) -> None:
-    with session(folder, TMPDIR=str(tmp_path)) as server:
+def test_texts_leave_no_file_behind(folder: Path, short: Path) -> None:
+    with session(folder, TMPDIR=str(short)) as server:
         assert not server.call("lint", texts={"a/train.sh": SCRIPT}).wrong
         assert server.call("lint", texts={"train.sh": "echo\n"}).wrong
-        assert not [*tmp_path.glob("parc-mcp-*")]
+        assert not [*short.glob("parc-mcp-*")]
 
 
 def begun(folder: Path) -> subprocess.Popen[str]:

@@ -92,8 +92,8 @@ def _growth(search: Callable[[str], object], attack: Attack) -> Grows | None:
         enough = seconds > ENOUGH_SECONDS or _exponent(times) < CLEARLY_LINEAR
         if seconds >= MOST_SECONDS or (len(times) > 1 and enough):
             break
-    if times and times[0][1] >= MOST_SECONDS:
-        return Grows(attack, math.inf, times[0][1], times[0][0])
+    if times and times[-1][1] >= MOST_SECONDS:  # stopped: a linear one takes a hundredth of it
+        return Grows(attack, math.inf, times[-1][1], times[-1][0])
     if len(times) < 2:
         return None
     exponent = _exponent(times)
