@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import PurePath
 from typing import Any
@@ -78,6 +78,7 @@ def identifier(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name)
 
 
+@lru_cache(maxsize=32)
 def format_python(text: str) -> str:
     """Black's form of a Python text, as `black --line-length 88` would write it."""
     import black

@@ -12,7 +12,7 @@ from ..dsl.expression import names
 from ..dsl.hardware import Cluster, Gpu
 from ..dsl.job import Constraint, Job, Train
 from ..dsl.model import Model
-from .algebra import Column, Mask, by_stage
+from .algebra import Column, Integers, Mask, by_stage
 from .familiarity import Familiarity, Known, familiarity
 from .headroom import DEFAULT_RISK, at_most, headroom
 from .model import flops, parameters
@@ -65,6 +65,11 @@ class Case:
     def traits(self) -> Traits:
         """The target's, with what the job's own settings of kernels and traffic change."""
         return self.target.traits.replaced(**self.target.stack(self.job))
+
+    @cached_property
+    def exchanges(self) -> dict[tuple[object, ...], Integers]:
+        """The exchanges of context parallelism that `time/context_exchange.py` has chosen so far."""
+        return {}
 
     @property
     def familiarity(self) -> Familiarity:

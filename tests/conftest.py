@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from parc.__main__ import OBJECTS
+from tests.support.once_per_run import begin_run
 
 # Examples are the same each time, and no clock judges how they are drawn, which a loaded machine slows down.
 settings.register_profile(
@@ -34,6 +35,7 @@ def pytest_configure() -> None:
     find_tools()
     hear_signals()
     keep_state_apart()
+    begin_run()
 
 
 @pytest.fixture

@@ -32,9 +32,20 @@ WORTHWHILE = 0.01
 
 
 def chosen(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Integers:
-    """The way of each layout: the target's first that attention with all exchanges is about fastest with."""
+    """The way of each layout: the target's first that attention with all exchanges is about fastest with.
+
+    Several terms ask of the same layouts, so the answer is kept with the case.
+    """
+    shape = np.broadcast(tp, cp, micro_batch).shape
+    key = (shape, *(np.asarray(column).tobytes() for column in (tp, cp, micro_batch)))
+    if key not in case.exchanges:
+        case.exchanges[key] = _chosen(case, tp, cp, micro_batch)
+    return case.exchanges[key]
+
+
+def _chosen(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Integers:
     ways = case.traits.wire.contexts
-    if len(ways) == 1:
+    if len(ways) == 1 or not _exchanges(cp):
         return np.full(np.broadcast(tp, cp, micro_batch).shape, EXCHANGES[ways[0]])
     priced = [_attention_seconds(case, way, tp, cp, micro_batch) for way in ways]
     allowed = [possible(case.job, way, tp, cp) for way in ways]
@@ -56,8 +67,10 @@ def _attention_seconds(case: Case, way: str, tp: Column, cp: Column, micro_batch
 
 def word(case: Case, tp: int, cp: int, micro_batch: int) -> str | None:
     """The way of one layout; None where each rank has whole sequences."""
-    taken = int(chosen(case, *(np.array([value]) for value in (tp, cp, micro_batch)))[0])
-    return None if cp == 1 else list(EXCHANGES)[taken]
+    if cp == 1:
+        return None
+    taken = chosen(case, *(np.array([value]) for value in (tp, cp, micro_batch)))
+    return list(EXCHANGES)[int(taken[0])]
 
 
 def parts(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
@@ -65,17 +78,26 @@ def parts(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     ways = case.traits.wire.contexts
     if len(ways) == 1:
         return _parts_of(case, ways[0], tp, cp)
+    if not _exchanges(cp):
+        return cp
     taken = chosen(case, tp, cp, micro_batch)
     return _by_way(taken, {way: _parts_of(case, way, tp, cp) for way in ways})
 
 
 def seconds(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Exposed seconds of one layer's exchange, forward."""
+    if not _exchanges(cp):
+        return np.zeros(np.broadcast(tp, cp, micro_batch).shape)
     ways, overlaps = case.traits.wire.contexts, case.traits.overlap.context_exchange
     found = {way: _seconds_of(case, way, tp, cp, micro_batch, overlaps) for way in ways}
     if len(ways) == 1:
         return found[ways[0]]
     return _by_way(chosen(case, tp, cp, micro_batch), found)
+
+
+def _exchanges(cp: Column) -> bool:
+    """Whether a layout has ranks that share a sequence."""
+    return bool(np.any(np.asarray(cp) > 1))
 
 
 def _by_way(taken: Integers, values: Mapping[Exchange, Column]) -> Column:

@@ -1,4 +1,4 @@
-"""Every example compiled once per test run."""
+"""Every example compiled once per test run, whichever of its processes asks first."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from parc.api import emit, plan_targets
 from parc.compiler.plan import Plan
 from parc.printing.plan_json import lock
 from parc.writing.output_folder import MANIFEST, manifest
+from tests.support.once_per_run import once_per_run
 from tests.support.paths import ROOT
 
 EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.par"))}
@@ -27,6 +28,10 @@ class Compiled:
 
 @cache
 def compiled(example: str) -> Compiled:
+    return once_per_run(f"compiled {example}", lambda: _compiled(example))
+
+
+def _compiled(example: str) -> Compiled:
     with chdir(ROOT):  # emitted files name the job as it was given
         job = parc.load(f"examples/{EXAMPLES[example].name}")
     planned, emitted = emit(plan_targets(job))

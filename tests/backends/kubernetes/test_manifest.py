@@ -52,7 +52,7 @@ def manifest(plan: Plan) -> dict[str, str]:
 
 def objects(plan: Plan) -> list[dict[str, Any]]:
     (text,) = manifest(plan).values()
-    return list(yaml.safe_load_all(str(text)))
+    return list(yaml.load_all(str(text), yaml.CSafeLoader))
 
 
 def of_kind(plan: Plan, kind: str) -> dict[str, Any]:
@@ -393,5 +393,5 @@ def test_names_are_those_that_kubernetes_takes() -> None:
     assert of_kind(plan, "JobSet")["metadata"]["name"] == "llama3-8b-megatron"
     long = plan.job.model_copy(update={"name": "Ein.Sehr_langer Name" * 4})
     (text,) = manifest(plan.model_copy(update={"job": long})).values()
-    name = list(yaml.safe_load_all(str(text)))[0]["metadata"]["name"]
+    name = list(yaml.load_all(str(text), yaml.CSafeLoader))[0]["metadata"]["name"]
     assert re.fullmatch(r"[a-z0-9-]{1,40}", name) and name.endswith("-megatron")

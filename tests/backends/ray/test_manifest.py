@@ -42,7 +42,7 @@ def written(plan: Plan) -> dict[str, str]:
 
 
 def objects(plan: Plan) -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all(written(plan)[f"ray/{plan.target}.yaml"]))
+    return list(yaml.load_all(written(plan)[f"ray/{plan.target}.yaml"], yaml.CSafeLoader))
 
 
 def drawn(seed: int) -> Plan:

@@ -39,7 +39,8 @@ def written(plan: Plan) -> dict[str, str]:
 
 
 def task(plan: Plan) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(written(plan)[f"skypilot/{plan.target}.yaml"])
+    text = written(plan)[f"skypilot/{plan.target}.yaml"]
+    found: dict[str, Any] = yaml.load(text, yaml.CSafeLoader)
     return found
 
 
