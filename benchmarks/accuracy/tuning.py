@@ -10,6 +10,7 @@ that state no run, or none that the language has, with the reason.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import sys
@@ -28,13 +29,18 @@ from benchmarks.accuracy.rows.tuning_rows import (
     tuning_row,
 )
 from benchmarks.accuracy.setups.tuned_run import Stated, stated
-from parc.compiler.tuning.fit import likely_to_fit
+from parc.compiler.tuning.fit import DOUBT, Doubt, likely_to_fit
 from parc.compiler.tuning.memory import Peak, peak
 from parc.compiler.tuning.step_time import micro_batch_seconds
 
 DATA = Path(__file__).parents[1] / "data" / "tuning_public.csv"
 UNITS = {"gib": 2**30, "gb": 10**9}
 OUTCOMES = ("fits", "oom")
+#: What a trainer prints where a report does not say what its figure counts (prime-rl, trainer/rl/train.py:
+#: max_memory_reserved).
+COUNTS = {"prime-rl": "reserved"}
+#: Chances and least memory of the runs that a row may state.
+Needed = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Priced:
     row: TuningRow
     run: Stated
     predicted: Peak
+    needed: Needed
     fits: float | None
     memory_ratio: float | None
     time_ratio: float | None
@@ -54,15 +61,32 @@ def priced(row: TuningRow) -> Priced:
     if row.outcome not in OUTCOMES:
         raise Unusable(f"outcome is `{row.outcome[:40]}`")
     setup = stated(row)
-    predicted = peak(setup.run)
-    fits = None
-    if setup.memory is not None:
-        fits = likely_to_fit(predicted.device, setup.memory, setup.open_settings)
+    peaks = [(chance, peak(run)) for chance, run in setup.runs]
+    predicted = middle(peaks)
+    needed = [(chance, each.needed) for chance, each in peaks]
+    fits = forecast(needed, setup)
     ratio = memory_ratio(row, predicted)
     seconds = time_ratio(row, setup)
     if fits is None and ratio is None and seconds is None:
         raise Unusable("no card named, and no peak to compare")
-    return Priced(row, setup, predicted, fits, ratio, seconds)
+    return Priced(row, setup, predicted, needed, fits, ratio, seconds)
+
+
+def forecast(needed: Needed, setup: Stated, doubt: Doubt = DOUBT) -> float | None:
+    """The probability that a run fits; None where its card is not known."""
+    if setup.memory is None:
+        return None
+    return likely_to_fit(needed, setup.memory, setup.open_settings, doubt)
+
+
+def middle(peaks: Sequence[tuple[float, Peak]]) -> Peak:
+    """The peak that as much of the chance lies below as above."""
+    ordered = sorted(peaks, key=lambda pair: pair[1].device)
+    below = itertools.accumulate(chance for chance, _ in ordered)
+    return next(
+        (each for (_, each), share in zip(ordered, below, strict=True) if share >= 0.5),
+        ordered[-1][1],
+    )
 
 
 def memory_ratio(row: TuningRow, predicted: Peak) -> float | None:
@@ -71,7 +95,8 @@ def memory_ratio(row: TuningRow, predicted: Peak) -> float | None:
         return None
     unit = UNITS.get(row.mem_unit.lower(), 10**9)
     counted = {"allocated": predicted.allocated, "reserved": predicted.reserved}
-    return counted.get(row.mem_counts, predicted.device) / (row.peak_mem_gb * unit)
+    counts = row.mem_counts if row.mem_counts in counted else COUNTS.get(row.framework, "device")
+    return counted.get(counts, predicted.device) / (row.peak_mem_gb * unit)
 
 
 def time_ratio(row: TuningRow, setup: Stated) -> float | None:

@@ -84,13 +84,15 @@ def ledger(
     adapter_bytes: int = 4,
     quantizes_experts: bool = False,
     embeddings: bool = False,
+    expert_adapters: bool = False,
 ) -> Ledger:
     """The weights of a model that is tuned.
 
     `quantized` is the store of frozen matrices: NF4 for `qlora` unless given. `weight_bytes` are those of an
     element of a weight that is not quantized, `adapter_bytes` those of adapters, which peft keeps in fp32
     (peft, tuners/tuners_utils.py: cast_adapter_dtype). `quantizes_experts` holds where the framework
-    quantizes routed experts too, `embeddings` where token table and head are trained.
+    quantizes routed experts too, `embeddings` where token table and head are trained, `expert_adapters`
+    where routed experts have adapters as well (peft's `target_parameters`).
     """
     store: Quantized = quantized or ("nf4" if tune == "qlora" else "none")
     trains_all = tune == "full"
@@ -111,6 +113,7 @@ def ledger(
     entries.append(Entry("norms", rest, weight_bytes * rest, trains_all))
     if not trains_all:
         count = adapter_parameters(model, adapters)
+        count += expert_adapter_parameters(model, adapters.rank) if expert_adapters else 0
         entries.append(Entry("adapters", count, adapter_bytes * count, True))
     return Ledger(tuple(entries))
 
@@ -178,3 +181,14 @@ def adapter_parameters(model: Model, adapters: Adapters) -> int:
         adapters.rank * (matrix.outputs + matrix.inputs) * matrix.count
         for matrix in targets(model, adapters)
     )
+
+
+def expert_adapter_parameters(model: Model, rank: int) -> int:
+    """Parameters of adapters beside routed experts: those of a layer lie in two tensors, each expert with a
+    rank of its own (peft, tuners/lora/layer.py: ParamWrapper)."""
+    if not model.moe:
+        return 0
+    rows = 2 if model.gated else 1
+    inputs = model.hidden + rows * model.expert_width
+    outputs = model.expert_width + model.hidden
+    return rank * model.experts * model.moe_layers * (inputs + outputs)

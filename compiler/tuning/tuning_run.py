@@ -38,6 +38,11 @@ class Layout:
     replicas: int = 1
 
     @property
+    def communicates(self) -> bool:
+        ways = self.sharded * self.tp * self.pp * self.cp * self.ep * self.replicas
+        return ways > 1
+
+    @property
     def divides_weights(self) -> bool:
         return self.sharding in ("zero3", "fsdp") and self.sharded > 1
 
@@ -59,9 +64,17 @@ class Run:
     seq_len: int = 2048
     micro_batch: int = 1
     checkpointing: bool = True
+    #: Adapters beside routed experts too.
+    expert_adapters: bool = False
+    #: Bytes of an element of the input of FSDP's reduce-scatter.
+    reduce_bytes: float = 2.0
+    #: The update is one kernel in place, not one over lists of tensors.
+    fused_update: bool = False
     #: Inputs of checkpointed layers go to host memory.
     offloads_activations: bool = False
     fused_loss: bool = False
+    #: The loss is computed in 16 bits.
+    narrow_loss: bool = False
     #: Products of blocks run in fp8.
     fp8: bool = False
     flash: bool = True
@@ -92,4 +105,5 @@ class Run:
             weight_bytes=wide if self.tune == "full" else self.frozen_bytes,
             quantizes_experts=self.quantizes_experts,
             embeddings=self.embeddings,
+            expert_adapters=self.expert_adapters,
         )

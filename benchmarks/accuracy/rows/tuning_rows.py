@@ -24,6 +24,7 @@ class TuningRow:
 
     id: str
     source: str
+    date: str
     model: str
     tune: str
     method: str

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from benchmarks.accuracy.rows.csv_rows import Unusable
 from benchmarks.accuracy.rows.gpu_names import GPUS, HOME
 from benchmarks.accuracy.rows.tuning_rows import TuningRow
+from benchmarks.accuracy.setups.open_settings import MEGATRON, completed, open_settings
 from benchmarks.accuracy.setups.tuned_models import model_of
 from parc.compiler.model import parameters
 from parc.compiler.tuning.ledger import Quantized
 from parc.compiler.tuning.tuning_run import Layout, Offload, Run, Sharding, States
 from parc.dsl.diagnostics import JobError
 from parc.dsl.hardware import Cluster
+from parc.dsl.model import Model
 from parc.dsl.standard import std_cluster, std_gpu
 from parc.dsl.tuning import Adapters, Tune
 
@@ -31,8 +33,6 @@ MEMORY = {
     "RTX5000Ada": 31.5 * GIB, "RTX-A5000": 23.7 * GIB, "RTX-A4000": 15.7 * GIB, "TITAN-RTX": 23.6 * GIB,
     "GH200": 94.5 * GIB, "H800-80": 79.1 * GIB, "MI250": 64.0 * GIB, "RTX8000": 47.5 * GIB,
 }  # fmt: skip
-#: Frameworks that are Megatron-LM underneath.
-MEGATRON = ("megatron", "nemo", "gpt-neox")
 #: Frameworks that train the 16-bit weights they load, without an fp32 copy, where nothing shards them.
 PURE = (
     "ms-swift",
@@ -49,80 +49,85 @@ PURE = (
 ENGINE = 0.4
 #: Frameworks whose norms and rotary embedding are kernels of their own.
 FUSED = ("unsloth", *MEGATRON)
-#: Frameworks that checkpoint unless told otherwise.
-CHECKPOINTING = ("ms-swift", "unsloth", "llama-factory", "verl", "prime-rl", "llama-recipes")
-#: Trainers whose FSDP keeps frozen weights in fp32 too, as torchtitan's does.
-WIDE = ("prime-rl",)
+#: Trainers whose FSDP keeps frozen weights in fp32 too: prime-rl as torchtitan does, llama-recipes as it names
+#: no dtype when it loads them (finetuning.py).
+WIDE = ("prime-rl", "llama-recipes")
 #: Bytes of both moments of a parameter, by words of the column: of fp32, and of 16-bit weights.
 MOMENTS = {"8bit": (2.0, 2.0), "4bit": (1.0, 1.0), "paged": (2.0, 2.0), "sgd": (0.0, 0.0),
            "adafactor": (0.1, 0.1), "lion": (4.0, 2.0), "muon": (5.0, 5.0), "galore": (2.0, 2.0),
            "anyprecision": (4.0, 4.0)}  # fmt: skip
-#: Sequences of a micro-batch where a row names none: the default of the framework (transformers,
-#: training_args.py: per_device_train_batch_size; llama-recipes, configs/training.py; ms-swift; Unsloth's and
-#: axolotl's examples).
-BATCH = {"transformers": 8, "trl": 8, "peft": 8, "llama-recipes": 4, "unsloth": 2, "axolotl": 2}
 #: Models from this size on are started with one sequence, and with checkpointing.
 LARGE = 10e9
-#: Sequences from this length on are trained with checkpointing.
-LONG = 4096
-#: Tokens of a sequence where a row names none.
-TOKENS = {"peft": 128, "trl": 1024}
-USUAL_TOKENS = 2048
+#: From this month on the update of the default AdamW of transformers' Trainer is one kernel
+#: (training_args.py: default_optim, "adamw_torch_fused" with PyTorch 2.8). Megatron-LM's always was.
+FUSED_UPDATE, TRAINER = "2025-10", ("transformers", "trl", "peft")
 #: Samples that are padded to the longest of a batch seldom reach a limit beyond this; so much of it counts.
 SHORT, BEYOND = 1024, 0.5
 
 
+#: Models whose own code leaves logits in 16 bits: the first Qwen's (modeling_qwen.py). DeepSpeed's fp16
+#: engine, as its scripts have it, does not widen them; autocast to bf16 does.
+NARROW = re.compile(r"(?:^|/)Qwen-")
+#: Routed experts among the targets of adapters.
+EXPERTS = re.compile(r"(?<!shared_)experts?\b(?!_)")
+
+
 @dataclass(frozen=True)
 class Stated:
-    """A run, the memory of its cards in bytes (None: not named), their cluster, and settings left open."""
+    """The runs that a row may state with their chances, the likeliest first, the memory of its cards in bytes
+    (None: not named), their cluster, and how many settings are left open."""
 
-    run: Run
+    runs: tuple[tuple[float, Run], ...]
     memory: float | None
     cluster: Cluster | None
     open_settings: int
 
+    @property
+    def run(self) -> Run:
+        return self.runs[0][1]
+
 
 def stated(row: TuningRow) -> Stated:
-    """The run of a row. Raises Unusable."""
-    model, other, by_size = model_of(row.model)
-    tune = _tune(row)
+    """The runs that a row may state, and its card. Raises Unusable."""
+    model = model_of(row.model)
     memory, cluster = _card(row)
-    gpus = int(row.gpus or 1)
-    layout, known = _layout(row, gpus)
-    tokens = row.seq_len or TOKENS.get(row.framework, USUAL_TOKENS)
-    if row.packed == 0:
-        tokens = min(tokens, SHORT) + BEYOND * max(0.0, tokens - SHORT)
-    large = parameters.total(model) > LARGE
-    batch = row.micro_batch or (1 if large else BATCH.get(row.framework, 1))
-    quantized = _quantized(row, tune)
-    by_default = large or tokens >= LONG or quantized != "none"
+    large = parameters.total(model[0]) > LARGE
+    runs = [(chance, _run(each, model)) for chance, each in completed(row, large)]
+    runs.sort(key=lambda each: -each[0])
+    engine = ENGINE if row.framework == "verl" and row.method == "grpo-trainer" else 0.0
+    memory = memory and memory * (1 - engine)
+    return Stated(tuple(runs), memory, cluster, open_settings(row))
+
+
+def _run(row: TuningRow, found: tuple[Model, float, bool]) -> Run:
+    """The run of a row that leaves nothing open."""
+    model, other, _ = found
+    tune = _tune(row)
+    layout = _layout(row, int(row.gpus or 1))
+    tokens, batch = _tokens(row), row.micro_batch or 1
     if not 1 <= tokens <= 1e8 or not 1 <= batch <= 1e6:
         raise Unusable(f"{tokens:g} tokens x {batch:g} sequences")
-    missing = (
-        row.seq_len is None,
-        row.micro_batch is None,
-        not known,
-        by_size,
-        tune == "full" and not row.optimizer,
-        row.gradient_checkpointing is None,
-        not row.offload and gpus > 1,
-    )
-    precise = _states(row, layout)
-    run = Run(
+    states = _states(row, layout)
+    targets = row.lora_targets.lower()
+    return Run(
         model=model,
         tune=tune,
         adapters=_adapters(row),
-        quantized=quantized,
+        expert_adapters=tune != "full" and EXPERTS.search(targets) is not None,
+        quantized=_quantized(row, tune),
         quantizes_experts=row.framework in ("axolotl", "unsloth", "ms-swift"),
-        embeddings="embed" in row.lora_targets,
-        states=precise,
-        moment_bytes=_moments(row, precise, tune),
+        embeddings=tune != "full" and "embed" in targets,
+        states=states,
+        moment_bytes=_moments(row, states, tune),
+        fused_update=_fused_update(row),
         seq_len=int(tokens),
         micro_batch=int(batch),
-        checkpointing=_checkpointing(row, by_default),
+        checkpointing=bool(row.gradient_checkpointing),
         fp8=row.precision in ("fp8", "nvfp4", "mxfp8"),
-        frozen_bytes=4 if row.framework in WIDE and layout.sharding == "fsdp" else 2,
+        frozen_bytes=_frozen_bytes(row, layout),
+        reduce_bytes=4.0 if row.framework == "prime-rl" else 2.0,
         fused_loss=_fused_loss(row),
+        narrow_loss=row.precision == "fp16" and NARROW.search(row.model) is not None,
         flash=row.attention not in ("eager", "unfused"),
         fused_kernels=row.framework.startswith(FUSED) or row.fused_ce == 1,
         reference=row.method == "dpo" and tune == "full",
@@ -130,8 +135,32 @@ def stated(row: TuningRow) -> Stated:
         other_parameters=other,
         layout=layout,
     )
-    engine = ENGINE if row.framework == "verl" and row.method == "grpo-trainer" else 0.0
-    return Stated(run, memory and memory * (1 - engine), cluster, sum(missing))
+
+
+def _tokens(row: TuningRow) -> float:
+    """Tokens of a sequence that count."""
+    tokens = row.seq_len or 0.0
+    if row.packed == 0:
+        return min(tokens, SHORT) + BEYOND * max(0.0, tokens - SHORT)
+    return tokens
+
+
+def _fused_update(row: TuningRow) -> bool:
+    if row.framework in TRAINER:
+        return row.date >= FUSED_UPDATE
+    return row.framework.startswith(MEGATRON)
+
+
+def _frozen_bytes(row: TuningRow, layout: Layout) -> int:
+    """Bytes of a frozen weight as loaded: NeMo's are in fp8 where its products are (MLPerf 4.0,
+    llama2_70b_lora, conf/megatron_gpt_peft_tuning_config.yaml: fp8_params)."""
+    if row.framework.startswith("nemo") and row.precision == "fp8":
+        return 1
+    if row.framework in TRAINER and _quantized(row, _tune(row)) in ("nf4", "int8"):
+        # Prepared for training, what is not quantized is fp32 (peft, utils/other.py:
+        # prepare_model_for_kbit_training).
+        return 4
+    return 4 if row.framework in WIDE and layout.sharding == "fsdp" else 2
 
 
 def _tune(row: TuningRow) -> Tune:
@@ -191,8 +220,7 @@ def _card(row: TuningRow) -> tuple[float | None, Cluster | None]:
     raise Unusable(f"unknown gpu `{name[:40]}`")
 
 
-def _layout(row: TuningRow, gpus: int) -> tuple[Layout, bool]:
-    """The layout, and whether the row states it."""
+def _layout(row: TuningRow, gpus: int) -> Layout:
     words = [word.strip().lower() for word in row.parallel.split(",") if word.strip()]
     degrees: dict[str, int] = {}
     for word in words:
@@ -210,11 +238,9 @@ def _layout(row: TuningRow, gpus: int) -> tuple[Layout, bool]:
     spread = 1
     if "device_map" in words:
         spread = max(1, gpus // (2 if "ddp" in words else 1)) if "ddp" not in words else 2
-    if not words and gpus > 1:
-        sharding = "zero1" if megatron else "zero3" if _tune(row) == "full" else "none"
     shards = 1 if sharding == "none" else dp * cp
     offload = OFFLOADS.get(row.offload, "none")
-    layout = Layout(
+    return Layout(
         sharding=sharding,
         sharded=shards,
         tp=tp,
@@ -225,7 +251,6 @@ def _layout(row: TuningRow, gpus: int) -> tuple[Layout, bool]:
         layers_over=spread,
         replicas=1 if spread > 1 else dp if sharding == "none" else 1,
     )
-    return layout, bool(words) or gpus == 1
 
 
 OFFLOADS: dict[str, Offload] = {"optimizer": "optimizer", "params": "params", "all": "all"}
@@ -242,6 +267,9 @@ def _states(row: TuningRow, layout: Layout) -> States:
     if layout.sharding.startswith("zero"):
         return "main_copy"
     if layout.sharding == "fsdp":
+        if row.framework == "llama-recipes" and row.precision == "bf16":
+            # configs/fsdp.py: `pure_bf16`; its mixed precision is on where nothing is said.
+            return "half"
         return "half" if row.framework in ("axolotl", "torchtune") else "fp32"
     if row.precision == "fp32":
         return "fp32"
@@ -254,14 +282,6 @@ def _moments(row: TuningRow, states: States, tune: Tune) -> float:
         if word in row.optimizer.lower():
             return of_fp32 if wide else of_16
     return 8.0 if wide else 4.0
-
-
-def _checkpointing(row: TuningRow, by_default: bool) -> bool:
-    """Whether layers are checkpointed. peft's preparation of quantized models switches it on (peft,
-    utils/other.py: prepare_model_for_kbit_training)."""
-    if row.gradient_checkpointing is not None:
-        return row.gradient_checkpointing > 0
-    return by_default or row.framework.startswith(CHECKPOINTING)
 
 
 def _fused_loss(row: TuningRow) -> bool:
