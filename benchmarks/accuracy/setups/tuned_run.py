@@ -49,8 +49,8 @@ PURE = (
 ENGINE = 0.4
 #: Frameworks whose norms and rotary embedding are kernels of their own.
 FUSED = ("unsloth", *MEGATRON)
-#: Trainers whose FSDP keeps frozen weights in fp32 too: prime-rl as torchtitan does, llama-recipes as it names
-#: no dtype when it loads them (finetuning.py).
+#: Trainers whose FSDP keeps frozen weights in fp32 too: prime-rl as torchtitan does, llama-recipes as it
+#: names no dtype when it loads them (finetuning.py).
 WIDE = ("prime-rl", "llama-recipes")
 #: Bytes of both moments of a parameter, by words of the column: of fp32, and of 16-bit weights.
 MOMENTS = {"8bit": (2.0, 2.0), "4bit": (1.0, 1.0), "paged": (2.0, 2.0), "sgd": (0.0, 0.0),
