@@ -14,6 +14,8 @@ import pytest
 
 from parc import compiler
 from parc.compiler import Progress
+from parc.compiler.explain import explaining
+from parc.compiler.explain.explaining import Explanation
 from parc.compiler.plan import FewerNodes, Plan, WorthwhileSetting
 from parc.compiler.search.sweep import Swept
 from parc.compiler.target import Target
@@ -37,16 +39,20 @@ class Answer:
 _SEARCHES: dict[tuple[object, ...], Answer] = {}
 _FEWER: dict[tuple[object, ...], tuple[Target, FewerNodes | None]] = {}
 _WORTHWHILE: dict[tuple[object, ...], tuple[Target, tuple[WorthwhileSetting, ...]]] = {}
+_EXPLAINED: dict[tuple[object, ...], tuple[Target, Explanation]] = {}
+_explain = explaining.explain
 _search, _fewer, _worthwhile = compiler.plan_all, compiler.fewer_nodes, compiler.worthwhile_settings
 
 
 @contextmanager
 def searched_once() -> Iterator[None]:
-    """All that asks `parc.compiler` shares its answers; the modules of the search are as they were."""
+    """All that asks `parc.compiler` shares its answers, and commands their explanations; the modules of the
+    search are as they were."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiler, "plan_all", plan_all)
         patch.setattr(compiler, "fewer_nodes", fewer_nodes)
         patch.setattr(compiler, "worthwhile_settings", worthwhile_settings)
+        patch.setattr(explaining, "explain", explain)
         yield
 
 
@@ -79,3 +85,10 @@ def worthwhile_settings(plan: Plan, target: Target) -> tuple[WorthwhileSetting, 
     if key not in _WORTHWHILE:
         _WORTHWHILE[key] = (target, _worthwhile(plan, target))
     return _WORTHWHILE[key][1]
+
+
+def explain(found: Plan, target: Target, known: Swept | None = None) -> Explanation:
+    key = (pickle.dumps(found), id(target), known is None)
+    if key not in _EXPLAINED:
+        _EXPLAINED[key] = (target, _explain(found, target, known))
+    return _EXPLAINED[key][1]
