@@ -197,6 +197,9 @@ def measure(text: str, span: Span) -> Measure:
     rest = text[number.end() :]
     if not rest:
         return Measure(exact(value))
+    if (known := UNITS.get(rest.strip(" \t"))) is not None:
+        factor, unit = known
+        return Measure(exact(value * factor), unit)
     if rest.strip() == "%":
         return Measure(exact(value / 100), share=True)
     if re.search(r"[A-Za-z]\d", rest) and (time := duration(text)):

@@ -50,14 +50,14 @@ def read(node: Node, field: SettingType, names: Names) -> object:
 
 def measured(node: Node, field: SettingType, names: Names) -> Measure:
     """A number of the dimension that a field takes. Raises `JobError` for another kind or dimension."""
-    value = _evaluated(node, names, _like(field))
+    value = _evaluated(node, names, lambda: _like(field))
     if not isinstance(value, Measure):
         text = out_of_quotes(value, node, field)
         raise _wrong_kind(node, field, in_words(field.dimension), kind_of(value), text)
     return fitting(value, node, field)
 
 
-def _evaluated(node: Node, names: Names, help: str) -> Constant:
+def _evaluated(node: Node, names: Names, help: Callable[[], str]) -> Constant:
     """The value; of a name that stands alone and is unknown, `help` says what goes there."""
     try:
         return evaluate(node, names.lookup)
@@ -65,7 +65,7 @@ def _evaluated(node: Node, names: Names, help: str) -> Constant:
         if not isinstance(node, Identifier):
             raise
         raise JobError(
-            [replace(each, help=each.help or help) for each in error.diagnostics]
+            [replace(each, help=each.help or help()) for each in error.diagnostics]
         ) from None
 
 
@@ -205,7 +205,7 @@ def _choices(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
 def _chosen(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
     """The values to choose from, in ascending order."""
     value = _evaluated(
-        node, names, f"`{field.key}` takes a number, a range `1..8` or a set `{{4, 8}}`"
+        node, names, lambda: f"`{field.key}` takes a number, a range `1..8` or a set `{{4, 8}}`"
     )
     match value:
         case Measure():
