@@ -25,7 +25,6 @@ from parc.compiler.tuning.fit import Doubt
 
 SPREADS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 SUREST = (0.85, 0.9, 0.92, 0.94, 0.96, 0.98)
-OPEN_ODDS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 1.1)
 SEEDS = (47, *range(12))
 
 
@@ -56,7 +55,7 @@ def doubted(rows: Iterable[Priced], doubt: Doubt) -> list[Priced]:
 def fitted(rows: Iterable[Priced]) -> Doubt:
     """The doubt that loses least on the rows whose card is known."""
     known = [each for each in rows if each.fits is not None]
-    grid = [Doubt(*values) for values in itertools.product(SPREADS, SUREST, OPEN_ODDS)]
+    grid = [Doubt(*values) for values in itertools.product(SPREADS, SUREST)]
     return min(grid, key=lambda doubt: scored(doubted(known, doubt), [])["log_loss"])
 
 

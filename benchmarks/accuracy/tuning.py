@@ -76,7 +76,7 @@ def forecast(needed: Needed, setup: Stated, doubt: Doubt = DOUBT) -> float | Non
     """The probability that a run fits; None where its card is not known."""
     if setup.memory is None:
         return None
-    return likely_to_fit(needed, setup.memory, setup.open_settings, doubt)
+    return likely_to_fit(needed, setup.memory, doubt)
 
 
 def middle(peaks: Sequence[tuple[float, Peak]]) -> Peak:

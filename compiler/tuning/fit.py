@@ -13,12 +13,9 @@ class Doubt:
     benchmarks/data/tuning_public.csv in 13 seeded splits (benchmarks/accuracy/fit_tuning.py)."""
 
     #: Deviation of the logarithm of the true peak over the predicted one of a run whose settings are known.
-    spread: float = 0.2
+    spread: float = 0.25
     #: No forecast is surer than this: runs fail while they load, or for what else runs on their cards.
-    surest: float = 0.94
-    #: What each setting that a published report leaves open takes off the logarithm of the odds that its run
-    #: fit: those who state little write because it failed. A job leaves none open.
-    open_odds: float = 0.4
+    surest: float = 0.92
 
 
 #: The doubt of every forecast.
@@ -28,15 +25,12 @@ DOUBT = Doubt()
 def likely_to_fit(
     peaks: Iterable[tuple[float, float]],
     memory: float,
-    open_settings: int = 0,
     doubt: Doubt = DOUBT,
 ) -> float:
     """The probability that a run fits a GPU's memory; `peaks` are the chance and the bytes of each peak that
-    it may have, `open_settings` how many settings its report does not state."""
+    it may have."""
     chance = sum(share * _below(memory, peak, doubt.spread) for share, peak in peaks)
-    chance = 1 - doubt.surest + chance * (2 * doubt.surest - 1)
-    odds = chance / (1 - chance) * math.exp(-doubt.open_odds * open_settings)
-    return odds / (1 + odds)
+    return 1 - doubt.surest + chance * (2 * doubt.surest - 1)
 
 
 def _below(memory: float, peak: float, spread: float) -> float:

@@ -42,7 +42,7 @@ EXPERT_COPY_BYTES = 8.0
 LIVE_LAYERS = 2
 #: Bytes outside the allocator: the context and kernels of one GPU, and with the first collective
 #: (dsl/std/gpus.par: reserve). Gaps as a share of what is allocated, more where collectives have streams of
-#: their own (of five values the best on half of the sources of benchmarks/data/tuning_public.csv).
+#: their own (of five values the best on benchmarks/data/tuning_public.csv).
 CONTEXT, SHARED_CONTEXT = 0.9e9, 2 * 2.0**30
 GAPS, SHARED_GAPS = 0.04, 0.1
 

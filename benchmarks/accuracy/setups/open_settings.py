@@ -66,20 +66,6 @@ def completed(row: TuningRow, large: bool) -> Iterator[tuple[float, TuningRow]]:
         yield share, replace(row, **values)
 
 
-def open_settings(row: TuningRow) -> int:
-    """Settings that decide the peak and that a row leaves open."""
-    return sum(
-        (
-            not row.tune,
-            row.seq_len is None,
-            row.micro_batch is None,
-            row.gradient_checkpointing is None,
-            row.tune == "full" and not row.optimizer,
-            not row.parallel and (row.gpus or 1) > 1,
-        )
-    )
-
-
 def _choices(row: TuningRow, large: bool) -> dict[str, Shares]:
     """The columns that a row leaves open."""
     found: dict[str, Shares] = {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from benchmarks.accuracy.rows.csv_rows import Unusable
 from benchmarks.accuracy.rows.gpu_names import GPUS, HOME
 from benchmarks.accuracy.rows.tuning_rows import TuningRow
-from benchmarks.accuracy.setups.open_settings import MEGATRON, completed, open_settings
+from benchmarks.accuracy.setups.open_settings import MEGATRON, completed
 from benchmarks.accuracy.setups.tuned_models import model_of
 from parc.compiler.model import parameters
 from parc.compiler.tuning.ledger import Quantized
@@ -75,12 +75,11 @@ EXPERTS = re.compile(r"(?<!shared_)experts?\b(?!_)")
 @dataclass(frozen=True)
 class Stated:
     """The runs that a row may state with their chances, the likeliest first, the memory of its cards in bytes
-    (None: not named), their cluster, and how many settings are left open."""
+    (None: not named), and their cluster."""
 
     runs: tuple[tuple[float, Run], ...]
     memory: float | None
     cluster: Cluster | None
-    open_settings: int
 
     @property
     def run(self) -> Run:
@@ -96,7 +95,7 @@ def stated(row: TuningRow) -> Stated:
     runs.sort(key=lambda each: -each[0])
     engine = ENGINE if row.framework == "verl" and row.method == "grpo-trainer" else 0.0
     memory = memory and memory * (1 - engine)
-    return Stated(tuple(runs), memory, cluster, open_settings(row))
+    return Stated(tuple(runs), memory, cluster)
 
 
 def _run(row: TuningRow, found: tuple[Model, float, bool]) -> Run:
