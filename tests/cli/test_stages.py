@@ -26,6 +26,12 @@ target torchtitan {{}}
 """
 
 
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test names its job as the others do, so that they share what is searched for it."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def job(tmp_path: Path) -> Path:
     return written(tmp_path)
@@ -34,7 +40,7 @@ def job(tmp_path: Path) -> Path:
 def written(folder: Path, long: str = "", goal: str = "", options: str = "") -> Path:
     path = folder / "job.par"
     path.write_text(TEXT.format(long=long, goal=goal, options=options))
-    return path
+    return Path(path.name)
 
 
 def test_a_stage_takes_what_it_does_not_say_from_train(job: Path) -> None:
