@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 #: By the name in `target NAME { ... }`, in the order of reports.
-BACKENDS: Registry[Backend] = Registry(__name__, "BACKEND", ("megatron", "deepspeed", "torchtitan"))
+BACKENDS: Registry[Backend] = Registry(
+    __name__, "BACKEND", ("megatron", "deepspeed", "torchtitan", "accelerate")
+)
 
 #: By the name in `launch NAME { ... }`.
 LAUNCHERS: Registry[Launcher] = Registry(
@@ -30,7 +32,8 @@ READ_ONLY = ("verl", "nemo", "nanotron", "foundry")
 def readers() -> list[Reader]:
     """Readers of all programs whose files are read, the frameworks' last; loaded only by those who read."""
     others: list[Reader] = [import_module(f"{__name__}.{name}").READER for name in READ_ONLY]
-    return [*others, *(backend.reader for backend in BACKENDS.values())]
+    found = [*others, *(backend.reader for backend in BACKENDS.values())]
+    return sorted(found, key=lambda reader: not reader.asked_first)
 
 
 def reader_of(config: LaunchConfig) -> Reader | None:

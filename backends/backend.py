@@ -51,7 +51,7 @@ class Backend:
     `follows(previous, job)` is what the layout of the next stage, `job`, needs so that it loads what it
     carries of a stage's plan.
     `last_step(plan)` is the command that prints the step of a run's newest checkpoint, which a launcher asks
-    before and after a start.
+    before and after a start. A job that `parc init` writes names those alone that are `offered`, unless asked.
     """
 
     package: str
@@ -60,6 +60,7 @@ class Backend:
     brief: Mapping[str, Any]
     first: tuple[str, str] = ("", "")
     reads_data: DataForm = ""
+    offered: bool = True
     follows: Callable[[Plan, Job], tuple[Need, ...]] = lambda previous, job: ()
     last_step: Callable[[Plan], str] = lambda plan: "true"
 

@@ -129,5 +129,7 @@ class Reader:
         default=lambda config, folder, files: {}
     )
     """Of a folder of checkpoints the layout that wrote its newest one, by fact, as far as names tell."""
+    asked_first: bool = False
+    """Whether it recognises jobs that other readers take for those of any program."""
     dated: Dated | None = None
     """How they tell the framework's release, where lint has tables of what each release accepts."""

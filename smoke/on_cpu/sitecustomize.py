@@ -19,7 +19,7 @@ STAND_INS = dict(
 
 
 class StandInFinder:
-    """Finds a framework once, and surrounds its import with its stand-ins."""
+    """Finds a framework, and surrounds its import with its stand-ins."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -29,6 +29,8 @@ class StandInFinder:
         finders: list[Any] = sys.meta_path
         finders.remove(self)
         found = find_spec(name)
+        # Others ask whether a framework is there, and do not import it.
+        finders.insert(0, self)
         return None if found is None else _with_stand_ins(found, STAND_INS[name])
 
 

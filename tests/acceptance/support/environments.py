@@ -30,6 +30,7 @@ OLDEST_TORCHTITAN = "0.2.0"
 PSUTIL, EINOPS = "7.2.2", "0.8.2"
 OLDER = ("PyYAML==6.0.3", "pydantic==2.14.3", "regex==2026.11.15", "six==1.17.0")
 TRANSFORMERS, PEFT = "5.23.0", "0.21.2"
+ACCELERATE, TRL = "1.15.0", "1.16.0"
 #: What torchtitan 0.2 takes float8 from; later ones have other names for float8 experts.
 TORCHAO = "0.16.0"
 SKYPILOT, OPEN_MPI = "0.14.1", "5.0.11"
@@ -78,6 +79,17 @@ RECIPES = {
         ),
         (),
         ("deepspeed", "peft"),
+    ),
+    "accelerate": Recipe(
+        (
+            f"accelerate=={ACCELERATE}",
+            f"transformers=={TRANSFORMERS}",
+            f"trl=={TRL}",
+            f"peft=={PEFT}",
+            "bitsandbytes==0.50.2",
+        ),
+        (),
+        ("accelerate", "trl", "peft"),
     ),
     f"deepspeed-{OLDEST_DEEPSPEED}": Recipe(
         (f"deepspeed=={OLDEST_DEEPSPEED}", f"transformers=={TRANSFORMERS}"), (), ("deepspeed",)

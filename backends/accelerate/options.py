@@ -1,0 +1,51 @@
+"""Settings of `target accelerate { ... }`."""
+
+from typing import Annotated, Literal
+
+from ...dsl.job import Job
+from ...dsl.settings import Data, Decides, Doc, Frozen
+from ..observation import Interval
+
+#: The releases that the files are written for, of TRL and of what it trains with.
+TRL, ACCELERATE, TRANSFORMERS, PEFT = "1.16", "1.15", "5.23", "0.21"
+#: Families of transformers, as their classes begin.
+Family = Literal["Llama", "Qwen2", "Qwen3"]
+
+
+class Options(Frozen):
+    """Settings of `target accelerate` beside the layout. Paths become variables with these defaults."""
+
+    data: Annotated[
+        Data | None,
+        Doc("a flat file of token ids to train on; made-up sequences unless given"),
+        Decides(),
+    ] = None
+    data_dtype: Annotated[
+        Literal["uint16", "uint32"] | None,
+        Doc("type of the ids; from the vocabulary unless given"),
+        Decides(),
+    ] = None
+    save: Annotated[
+        str | None, Doc("folder for checkpoints, which a restart resumes from; `none` writes none")
+    ] = "$RUN_DIR/checkpoints"
+    log_interval: Annotated[
+        Interval | None, Doc("steps between two log lines; 10, or those of a minute, unless given")
+    ] = None
+
+
+def options_of(job: Job) -> Options:
+    """The job's settings for accelerate, or the defaults."""
+    found = job.options("accelerate")
+    return found if isinstance(found, Options) else Options()
+
+
+def family(job: Job) -> Family:
+    """Qwen3 norms queries and keys, Qwen2 has biases of theirs alone."""
+    if job.model.qk_norm:
+        return "Qwen3"
+    return "Qwen2" if job.model.qkv_bias and not job.model.bias else "Llama"
+
+
+def token_type(job: Job) -> str:
+    """16 bits hold every token id of a vocabulary of at most 65,536."""
+    return options_of(job).data_dtype or ("uint16" if job.model.vocab <= 2**16 else "uint32")
