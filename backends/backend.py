@@ -51,7 +51,8 @@ class Backend:
     `follows(previous, job)` is what the layout of the next stage, `job`, needs so that it loads what it
     carries of a stage's plan.
     `last_step(plan)` is the command that prints the step of a run's newest checkpoint, which a launcher asks
-    before and after a start. A job that `parc init` writes names those alone that are `offered`, unless asked.
+    before and after a start. A job of `parc init` names those that are `offered`, and others where it
+    is asked to.
     """
 
     package: str

@@ -9,15 +9,18 @@ from ..compiler.plan import Plan
 _BOTH, _DIGITS, _ALL, _NONE = "{}:3", 10, "3", "0"
 
 
-def rank_logs(plan: Plan, ranks: Sequence[int], whose: str) -> dict[str, object]:
-    """Values of logs.sh.j2: `whose` output is shown, and the value of `--tee`, by node if several."""
+def rank_logs(
+    plan: Plan, ranks: Sequence[int], whose: str, torchrun: bool = True
+) -> dict[str, object]:
+    """Values of logs.sh.j2: `whose` output is shown, and the value of `--tee`, by node if several. With
+    `torchrun` the script has its options in an array, else a launcher's own take `$SHOWN`."""
     each = plan.job.cluster.gpus_per_node
     found: dict[int, list[int]] = {}
     for rank in sorted(set(ranks)):
         found.setdefault(rank // each, []).append(rank % each)
     tees = {node: _tee(local) for node, local in found.items()}
     several = tees if plan.layout.nodes > 1 else {}
-    return {"whose": whose, "tees": several, "tee": tees.get(0, _NONE)}
+    return {"whose": whose, "tees": several, "tee": tees.get(0, _NONE)} | {"torchrun": torchrun}
 
 
 def _tee(ranks: Sequence[int]) -> str:

@@ -1,5 +1,4 @@
-"""Hugging Face's trainers under accelerate: `Plan` -> accelerate.yaml, train.yaml, train.py and launch.sh, and
-back."""
+"""TRL's trainer under accelerate: `Plan` -> accelerate.yaml, train.yaml, train.py and launch.sh, and back."""
 
 from ..backend import Backend, when_called
 

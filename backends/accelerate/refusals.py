@@ -28,7 +28,11 @@ def _experts(job: Job) -> str | None:
 
 def _latent(job: Job) -> str | None:
     rank = job.model.kv_lora_rank
-    return f"parc writes no latent attention for accelerate (`kv_lora_rank = {rank}`)" if rank else None
+    return (
+        f"parc writes no latent attention for accelerate (`kv_lora_rank = {rank}`)"
+        if rank
+        else None
+    )
 
 
 def _not_a_llama(job: Job) -> str | None:
@@ -180,9 +184,9 @@ REFUSALS = (
         "no line changes that: `target megatron {}` and `target deepspeed {}` train other models",
     ),
     Refusal(
-        "PAR468",
+        "PAR362",
         "no-dropout",
-        "dropout of activations",
+        "dropout is not 0",
         _dropout,
         ("train", "dropout"),
         "no activations are set to zero; `adapter_dropout` is another setting",

@@ -1,4 +1,4 @@
-"""The stack beneath `target accelerate`: what runs whatever a job says, and what adapters change in the price."""
+"""The stack beneath `target accelerate`: what runs whatever a job says, and what of it adapters change."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ REDUCE_BYTES, REDUCE_COPY_BYTES = 2.0, 4.0
 
 
 def traits(job: Job) -> Mapping[str, Any]:
-    """Cost traits by name: PyTorch's attention, norms of several kernels, and gradients of what is trained."""
+    """Cost traits by name: PyTorch's attention, norms of several kernels, gradients of what is trained."""
     found: dict[str, Any] = {"norm_bytes": EAGER_NORM_BYTES, "norm_kept_bytes": EAGER_NORM_KEPT}
     kernel = chosen_attention(job)
     if runs_on(kernel, job.cluster.gpu.arch):

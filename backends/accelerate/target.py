@@ -35,10 +35,10 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
 
 
 def state(job: Job, zero: int) -> StateBytes:
-    """fp32 shards of what is trained (4), its Adam moments (8) and fp32 gradients (4); frozen shards of 16 bits.
+    """fp32 shards of what is trained (4), its moments (8) and fp32 gradients (4); frozen shards of 16 bits.
 
-    accelerate 1.15 utils/fsdp_utils.py:815: weights that are trained become fp32 before they are divided. torch
-    2.13 _fsdp_collectives.py, foreach_reduce: a reduced gradient is cast to the shard's dtype. zero 2
+    accelerate 1.15 utils/fsdp_utils.py:815: weights that are trained become fp32 before they are divided.
+    torch 2.13 _fsdp_collectives.py, foreach_reduce: a reduced gradient is cast to the shard's dtype. zero 2
     (reshard_after_forward off) keeps gathered 16-bit weights until the backward pass ends.
     """
     trained, frozen = trained_share(job), frozen_bytes(job)

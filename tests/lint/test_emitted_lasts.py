@@ -12,7 +12,9 @@ from parc.lint.run import lint_texts
 from tests.support.paths import ROOT
 from tests.support.sample_plans import sample_plan
 
-GOLDEN = ROOT / "tests" / "golden" / "llama3_8b"
+GOLDEN = ROOT / "tests" / "golden"
+#: The example whose files are looked at; of a target that fine-tunes another one.
+EXAMPLES = {"accelerate": "llama3_8b_lora"}
 LAUNCHES = {
     "plain": Launch(time=172_800.0, requeue=5),
     "container": Launch(time=172_800.0, requeue=5, container="/i.sqsh", mounts="/data:/data"),
@@ -21,9 +23,8 @@ LAUNCHES = {
 
 def emitted(target: str, launch: Launch) -> dict[str, str]:
     """The files of a target for one node of eight GPUs, and its batch script."""
-    files = {
-        f"{target}/{path.name}": path.read_text() for path in sorted((GOLDEN / target).iterdir())
-    }
+    golden = GOLDEN / EXAMPLES.get(target, "llama3_8b") / target
+    files = {f"{target}/{path.name}": path.read_text() for path in sorted(golden.iterdir())}
     plan = sample_plan(target, launch=launch)
     return {**files, **LAUNCHER.emit(plan, BACKENDS[target].entry)}
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import parc
 from parc.backends import BACKENDS
+from parc.backends.accelerate.emit import files as accelerate_files
 from parc.backends.deepspeed.emit.files import layout_facts
 from parc.backends.log import announcement
 from parc.calibrate.measured_run import MeasuredRun
@@ -66,6 +67,7 @@ RUNS = {
     "fsdp": Ran("torchtitan", "zero=3,dp_shard=32,recompute=full", 32),
     "stages": Ran("torchtitan", "pp=2,zero=1,dp_shard=4,recompute=full"),
     "zero3": Ran("deepspeed", "zero=3,dp_shard=8,micro_batch=2,recompute=full"),
+    "trl": Ran("accelerate", "zero=3,dp_shard=8,micro_batch=2,recompute=full"),
 }
 
 
@@ -107,6 +109,7 @@ def log_text(ran: Ran, times: Sequence[float], model: Mapping[str, int] | None =
         "megatron": megatron_text,
         "torchtitan": torchtitan_text,
         "deepspeed": deepspeed_text,
+        "accelerate": accelerate_text,
     }
     return writers[ran.target](ran, times, {**LLAMA, **(model or {})})
 
@@ -234,6 +237,18 @@ def deepspeed_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) -
     return head + "".join(
         f"step {step}/1000 | loss 5.54967 | grad norm 0.6776 | lr 3.000e-03 | {seconds:.3f} s/step | "
         f"{tokens / seconds:,.0f} tokens/s | 301.0 TFLOP/s per GPU | MFU 30.4%\n"
+        for step, seconds in enumerate(times, 1)
+    )
+
+
+def accelerate_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) -> str:
+    """As parc's train.py prints it, behind the name of its rank."""
+    tokens = ran.global_batch * ran.seq_len
+    sizes = " ".join(f"{name}={size}" for name, size in model.items())
+    head = f"layout {accelerate_files.layout_facts(ran.layout)} global_batch={ran.global_batch} "
+    return f"[default0]:{head}seq_len={ran.seq_len} {sizes}\n" + "".join(
+        f"[default0]:step {step} of 1000: loss 5.54967, grad norm 0.6776, lr 3.000e-03, "
+        f"{seconds:.3f} s a step, {tokens / seconds:,.0f} tokens/s\n"
         for step, seconds in enumerate(times, 1)
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ....compiler.plan import Plan
+from ....compiler.plan import Layout, Plan
 from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import JobError
 from ....reading.facts import Value
@@ -64,7 +64,7 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "check": of_package("TRL", "trl", TRL),
         "health": checked(plan),
         "names_user": environment.names_user(job, options),
-        "logs": rank_logs(plan, [0], "rank 0"),
+        "logs": rank_logs(plan, [0], "rank 0", torchrun=False),
         "environment": environment.lines(job, (*VARIABLES, *fabric(plan))),
         "run": run_values(plan, "SAVE" if options.save else None, CHECKPOINTS),
         "data": parts[0][0] if parts else None,
@@ -99,6 +99,30 @@ def _summary(plan: Plan) -> Iterator[str]:
     )
 
 
+def layout_facts(layout: Layout) -> str:
+    """The layout as train.py prints it for `read/log.py`, without the batch and the model."""
+    numbers = {name: getattr(layout, name) for name in ("pp", "dp_shard", "zero", "micro_batch")}
+    stated = {**numbers, "gpus": layout.gpus, "recompute": layout.recompute_name}
+    return " ".join(f"{name}={value}" for name, value in stated.items())
+
+
+def _announced(plan: Plan) -> str:
+    """The layout, the batch and the sizes of the model."""
+    model, train = plan.job.model, plan.job.train
+    sizes = {
+        "global_batch": train.global_batch,
+        "seq_len": train.seq_len,
+        "layers": model.layers,
+        "hidden": model.hidden,
+        "heads": model.heads,
+        "kv_heads": model.groups,
+        "ffn": model.ffn,
+        "vocab": model.vocab,
+    }
+    told = " ".join(f"{name}={value}" for name, value in sizes.items())
+    return f"{layout_facts(plan.layout)} {told}"
+
+
 def _train_values(plan: Plan) -> dict[str, Any]:
     job = plan.job
     tuned = "adapters beside frozen weights" if job.train.adapters else "all weights"
@@ -107,5 +131,6 @@ def _train_values(plan: Plan) -> dict[str, Any]:
         "name": job.model.name or job.name,
         "tuned": tuned,
         "gpus": plan.layout.gpus,
+        "announced": _announced(plan),
         "releases": f"TRL {TRL}, transformers {TRANSFORMERS}, accelerate {ACCELERATE} and peft {PEFT}",
     }

@@ -18,7 +18,13 @@ _WRITTEN = frozenset(
         "model_config", "data", "model_name_or_path", "output_dir", "config",
     }
 )  # fmt: skip
-_SECTIONS = ("gradient_checkpointing_kwargs", "dataset_kwargs", "accelerator_config", "lr_scheduler_kwargs", "lora_target_modules")
+_SECTIONS = (
+    "gradient_checkpointing_kwargs",
+    "dataset_kwargs",
+    "accelerator_config",
+    "lr_scheduler_kwargs",
+    "lora_target_modules",
+)
 
 
 def options(config: LaunchConfig) -> dict[str, Any]:

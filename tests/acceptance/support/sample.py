@@ -75,6 +75,12 @@ KINDS = {
     "DeepSpeed trains adapters beside 4 bits": Alike(
         ("test_adapters_deepspeed.py::test_adapters_are_trained_saved_and_merged[4 bits",)
     ),
+    "TRL trains under accelerate": Alike(
+        (
+            "test_adapters_accelerate.py::test_it_trains_and_what_it_saves_is_read[",
+            "test_adapters_accelerate.py::test_told_to_end_it_saves_and_goes_on",
+        )
+    ),
     "DeepSpeed starts from weights": Alike(
         ("test_weights_deepspeed.py::test_the_first_loss_is_that_of_transformers[",), 2
     ),

@@ -28,7 +28,12 @@ LAYOUTS = {
 TRAINED: dict[str, dict[str, Any]] = {
     "full": {"weights": "/models/llama", "tune": "full"},
     "lora": LORA,
-    "attention": {**LORA, "adapter_targets": "attention", "adapter_alpha": 8, "adapter_dropout": 0.1},
+    "attention": {
+        **LORA,
+        "adapter_targets": "attention",
+        "adapter_alpha": 8,
+        "adapter_dropout": 0.1,
+    },
     "linear": {"schedule": "linear", "warmup": 7, "learning_rate": 2e-4, "min_learning_rate": 1e-5},
     "constant": {"schedule": "constant", "warmup": 0},
     "wsd": {"schedule": "wsd", "decay_steps": 20, "decay_style": "sqrt"},
@@ -109,9 +114,7 @@ def test_scripts_are_sound(layout: str) -> None:
 
 
 def test_the_log_of_train_py_is_read() -> None:
-    lines = (
-        "[default0]:step {} of 20: loss 4.5, grad norm 0.3, lr 1.000e-02, 0.{}50 s a step, 3,300 tokens/s"
-    )
+    lines = "[default0]:step {} of 20: loss 4.5, grad norm 0.3, lr 1.000e-02, 0.{}50 s a step, 3,300 tokens/s"
     log = BACKEND.reader.log("\n".join(lines.format(step, step) for step in (1, 2, 3)))
     assert log is not None and [pace.value for pace in log.paces] == [0.15, 0.25, 0.35]
     assert BACKEND.reader.log("step 1/20 | loss 4.5") is None

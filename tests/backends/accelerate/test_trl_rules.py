@@ -32,16 +32,14 @@ def job_of(model: Model = LLAMA3_8B, options: Options | None = None, **train: ob
 
 
 REFUSED = {
-    "PAR320": sample_plans.sample_job(
-        "accelerate", gpu=sample_plans.TPU_V5P, train=train_of()
-    ),
+    "PAR320": sample_plans.sample_job("accelerate", gpu=sample_plans.TPU_V5P, train=train_of()),
     "PAR321": job_of(optimizer="sgd"),
     "PAR359": job_of(precision="fp16"),
     "PAR356": job_of(changed(LLAMA3_8B, mtp_layers=1)),
     "PAR420": job_of(MIXTRAL_8X7B),
     "PAR421": job_of(LATENT),
     "PAR434": job_of(async_checkpoints=True),
-    "PAR468": job_of(dropout=0.1),
+    "PAR362": job_of(dropout=0.1),
     "PAR469": job_of(changed(LLAMA3_8B, norm="layernorm")),
     "PAR493": job_of(elastic=True),
     "PAR494": job_of(ramp_from=64, ramp_tokens=10**7),
