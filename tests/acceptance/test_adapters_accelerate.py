@@ -1,5 +1,5 @@
 """Emitted files train with TRL under accelerate's FSDP2: the first loss is that of transformers, it falls,
-what is saved is read by peft and transformers, and a run that is told to end goes on as an unbroken one."""
+what is saved is read by peft and transformers, and a run that is told to end goes on as an unbroken one.
 """
 
 from __future__ import annotations
