@@ -20,7 +20,7 @@ def stand_ins() -> Iterator[None]:
 
 
 def divides_over_cpus(state: Any) -> None:
-    """What AcceleratorState does where the processes have GPUs (state.py:1010)."""
+    """AcceleratorState takes FSDP as it does where the processes have GPUs (state.py:1010)."""
     begin = state.AcceleratorState.__init__
 
     def begun(self: Any, *given: Any, fsdp_plugin: Any = None, **named: Any) -> None:

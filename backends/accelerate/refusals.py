@@ -21,6 +21,11 @@ CODES = {
 }
 
 
+def has(job: Job) -> frozenset[str]:
+    """Models with experts are refused as such, so nothing is said of their features."""
+    return model_features.NAMES if job.model.moe else HAS
+
+
 def _experts(job: Job) -> str | None:
     count = job.model.experts
     return f"parc writes no experts for accelerate (`experts = {count}`)" if count else None
@@ -62,10 +67,10 @@ def _dropout(job: Job) -> str | None:
     return f"the Llama of transformers has no dropout (`dropout = {share:g}`)" if share else None
 
 
-def _several_starts(job: Job) -> str | None:
+def _stages(job: Job) -> str | None:
     if job.stages or job.previous is not None:
         return "train.py for accelerate trains in one stage"
-    return "train.py for accelerate resumes under the same layout alone" if job.elastic else None
+    return None
 
 
 def _growing(job: Job) -> str | None:
@@ -100,7 +105,7 @@ def _async(job: Job) -> str | None:
 
 _OTHERS = "`target megatron {}` and `target torchtitan {}`"
 REFUSALS = (
-    *model_features.lacking("the model of transformers", lambda job: HAS),
+    *model_features.lacking("the model of transformers", has),
     Refusal(
         "PAR434",
         "no-async-checkpoints",
@@ -112,12 +117,11 @@ REFUSALS = (
     ),
     Refusal(
         "PAR493",
-        "tuned-in-one-run",
-        "training in stages, or resumed under another layout",
-        _several_starts,
-        ("train", "elastic"),
-        "a start goes on under the layout that saved; stages are jobs of their own",
-        line="elastic = false",
+        "one-stage",
+        "training in stages, in the Trainer",
+        _stages,
+        ("train",),
+        "no line changes that: `target megatron {}` and `target torchtitan {}` train in stages",
     ),
     Refusal(
         "PAR494",

@@ -1,29 +1,30 @@
-"""Changes that checkpoints of the Trainer under FSDP2 survive. Lines are those of transformers 5.23."""
+"""Changes that checkpoints of the Trainer under FSDP2 survive.
+
+Lines are those of transformers 5.23 (trainer.py) and accelerate 1.15.
+"""
 
 from collections.abc import Mapping
 
 from ...reading.facts import LaunchConfig
-from ..resume import Cure, Resume, Row
+from ..resume import Resume, Row
 
 
 def form(config: LaunchConfig, release: str) -> Mapping[str, str]:
+    """Every checkpoint has one form."""
     return {}
 
 
-_SAME = "goal { require dp_shard == <as before>; require dp_replicate == <as before> }"
 _ROWS = (
     Row(
         ("zero",),
-        # accelerate 1.15 utils/fsdp_utils.py: shards have their names whenever weights are gathered.
-        "trainer.py:2640",
+        "utils/fsdp_utils.py:114",
         note="the shards are the same, whenever weights are gathered",
     ),
     Row(
         ("dp",),
-        "trainer.py:2700",
-        stops="every rank reads the state of its own generator, and the trainer skips other batches",
-        cures=(Cure("setting", _SAME, "as many ranks"),),
-        note="parc has not tried another number of ranks",
+        "trainer.py:3841",
+        note="every rank reads its part of the shards; generators have a file for each rank",
+        lost=("rng",),
     ),
 )
 RESUME = Resume(_ROWS, form)

@@ -33,6 +33,8 @@ def forms(target: str) -> list[dict[str, str]]:
         return [*torch, {"format": "fsdp_dtensor", "optimizer state": "tensors"}]
     if target == "torchtitan":
         return [{"data position": each} for each in ("of each rank", "from the step")]
+    if target == "accelerate":
+        return [{}]
     return [{"checkpoint read": each} for each in ("of one layout", "made universal", "universal")]
 
 

@@ -89,7 +89,7 @@ def says(target: str) -> bool:
     return any(isinstance(fact, Said) for fact in BACKENDS[target].stack.values())
 
 
-@pytest.mark.parametrize("target", filter(says, BACKENDS))
+@pytest.mark.parametrize("target", [*filter(says, BACKENDS)])
 def test_priced_facts_of_the_stack_may_be_left_open_and_others_not(target: str) -> None:
     kinds = setting_types(BACKENDS[target].target.options) | {
         f"train.{key}": kind for key, kind in setting_types(Train).items()

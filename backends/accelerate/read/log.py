@@ -1,4 +1,4 @@
-"""What parc's train.py prints under accelerate -> `RunLog`: the layout and the steps."""
+"""Lines of parc's train.py under accelerate -> `RunLog`: the layout and the steps."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -18,7 +18,7 @@ from parc.dsl.settings import Data
 from tests.support.read_back import assert_plan_is_back, read_back
 from tests.support.sample_plans import LLAMA3_8B, QWEN3_8B, sample_plan, train_of
 
-LORA = {"weights": "/models/llama", "tune": "lora", "adapter_rank": 8}
+LORA: dict[str, Any] = {"weights": "/models/llama", "tune": "lora", "adapter_rank": 8}
 LAYOUTS = {
     "divided": Layout(dp_shard=8, zero=3, microbatches=16, recompute=2),
     "kept": Layout(dp_shard=8, zero=2, microbatches=16),
