@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import black
@@ -12,6 +13,7 @@ import yaml
 
 from parc.backends.accelerate import BACKEND
 from parc.backends.accelerate.options import Options
+from parc.backends.checkpoint_files import Step
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.job import Train
 from parc.dsl.settings import Data
@@ -111,6 +113,33 @@ def test_scripts_are_sound(layout: str) -> None:
     ast.parse(script)
     assert black.format_str(script, mode=black.Mode()) == script
     subprocess.run(["bash", "-n"], input=files["accelerate/launch.sh"], text=True, check=True)
+
+
+def test_the_last_whole_step_is_found(tmp_path: Path) -> None:
+    for step, whole in ((5, True), (100, True), (120, False)):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        if whole:
+            (tmp_path / f"checkpoint-{step}" / "trainer_state.json").touch()
+    command = str(BACKEND.last_step(plan_of()))
+    found = subprocess.run(
+        ["bash", "-c", command], env={"SAVE": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert found.stdout == "100\n"
+
+
+def test_the_newest_checkpoint_is_told(tmp_path: Path) -> None:
+    for step, names in (
+        (5, ("trainer_state.json", "pytorch_model_fsdp_0", "rng_state_0.pth", "rng_state_1.pth")),
+        (9, ("pytorch_model_fsdp_0",)),
+    ):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        for name in names:
+            (tmp_path / f"checkpoint-{step}" / name).touch()
+    newest = BACKEND.checkpoints.newest(Step(str(tmp_path)))
+    assert newest == "checkpoint-5"
+    saved = BACKEND.checkpoints.written(Step(str(tmp_path / newest)))
+    assert saved is not None and (saved.step, saved.ranks) == (5, 2)
+    assert BACKEND.checkpoints.written(Step(str(tmp_path / "checkpoint-9"))) is None
 
 
 def test_the_log_of_train_py_is_read() -> None:

@@ -156,5 +156,6 @@ DEGREES = {
     "megatron": ["tp", "pp", "cp"],
     "torchtitan": ["tp", "pp", "cp"],
     "deepspeed": ["pp", "cp"],
+    "accelerate": ["dp_shard"],
 }
 LAYOUT = {"tp": 4, "recompute": 0, "micro_batch": 1, "zero": 1}
