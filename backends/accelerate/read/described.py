@@ -41,11 +41,14 @@ def _tracker(config: LaunchConfig) -> str | None:
 
 
 def _schedule(config: LaunchConfig, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    if _word(config, LR_SCHEDULE) != _FALLING:
-        yield "schedule", "constant"
+    if (word := _word(config, LR_SCHEDULE)) != _FALLING:
+        if word == "constant_with_warmup":
+            yield "schedule", "constant"
         return
     words = {theirs: ours for ours, theirs in DECAYS.items()}
-    style = words[_word(config, f"{_KWARGS}.decay_type") or "linear"]
+    style = words.get(_word(config, f"{_KWARGS}.decay_type") or "linear")
+    if style is None:
+        return
     last = number_of(config.setting("yaml", f"{_KWARGS}.num_decay_steps"))
     rest = (found.get("steps") or 0) - (found.get("warmup") or 0)
     if last == rest and style != "sqrt":

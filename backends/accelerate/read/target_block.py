@@ -7,6 +7,7 @@ from ....reading.facts import LaunchConfig, Setting, number_of, text_of
 from ...described import known
 from ...huggingface.option_rows import ACCELERATE, TRAINER
 from ...run_folder import below
+from ..emit.arguments import DECAYS
 from ..options import Options
 
 #: Arguments that every job of parc has, or that follow from its settings.
@@ -27,6 +28,15 @@ _SECTIONS = (
 )
 
 
+#: Arguments of which a job says these values alone.
+_VALUES = {
+    "lr_scheduler_type": ("warmup_stable_decay", "constant_with_warmup"),
+    "lr_scheduler_kwargs.decay_type": (*DECAYS.values(),),
+    "optim": ("adamw_torch_fused",),
+    "dtype": ("bfloat16",),
+}
+
+
 def options(config: LaunchConfig) -> dict[str, Any]:
     """Settings of the target block that differ from its defaults."""
     data = text_of(config.option("--data"))
@@ -45,6 +55,8 @@ def options(config: LaunchConfig) -> dict[str, Any]:
 def expressed(config: LaunchConfig, setting: Setting) -> bool | None:
     """Whether a job says an argument; None where its values tell."""
     name = setting.name.lstrip("-").replace("-", "_")
+    if name in _VALUES and text_of(setting) not in _VALUES[name]:
+        return None
     if name in _WRITTEN or name.startswith(_SECTIONS):
         return True
     return True if name in TRAINER.by_name or name in ACCELERATE.by_name else None

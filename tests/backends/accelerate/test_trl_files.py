@@ -92,6 +92,22 @@ def test_the_block_is_back() -> None:
         assert BACKEND.reader.options(read_back(files)) == given
 
 
+def test_what_no_job_says_is_not_taken_for_what_one_does() -> None:
+    files = BACKEND.emit(plan_of(**LORA))
+    for old, new, name in (
+        ("warmup_stable_decay", "polynomial", "lr_scheduler_type"),
+        ("decay_type: cosine", "decay_type: other", "lr_scheduler_kwargs.decay_type"),
+        ("adamw_torch_fused", "lion_32bit", "optim"),
+    ):
+        text = files["accelerate/train.yaml"]
+        assert old in text
+        config = read_back({**files, "accelerate/train.yaml": text.replace(old, new)})
+        setting = config.setting("yaml", name)
+        assert setting is not None and BACKEND.reader.says(config, setting) is None
+        assert name == "optim" or "schedule" not in BACKEND.reader.train(config)
+        assert BACKEND.reader.says(config, config.all("yaml")[0]) is True
+
+
 def test_what_the_files_say() -> None:
     files = BACKEND.emit(plan_of("copies", **LORA))
     config = yaml.safe_load(files["accelerate/accelerate.yaml"])
