@@ -12,8 +12,8 @@ from ...huggingface.accelerate import accelerate
 from ...huggingface.trainer_command import recipe
 from .sizes import sizes
 
-#: The option that parc's train.py has, and no other program of TRL.
-OPTION = "--model-config"
+#: The option and the key of its YAML that parc's train.py has, and no other program of TRL.
+OPTION, KEY = "--model-config", "token_type"
 #: What accelerate does not have here stands at its neutral value.
 _NEUTRAL = ("tp", "pp", "vpp", "cp", "ep")
 
@@ -25,7 +25,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
         return None
     named = recipe(launch, texts, folder)
     place = given.values[OPTION].place
-    if named is None or not given.values[OPTION].values:
+    if named is None or KEY not in named.scalars or not given.values[OPTION].values:
         return None
     found = named.job(launch, accelerate(launch, texts, folder))
     there = named_file(launch, given.values[OPTION].values[0].pieces, texts, folder)
