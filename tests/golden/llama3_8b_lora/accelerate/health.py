@@ -95,7 +95,9 @@ def work(local, node, host, port):
     received = torch.empty_like(sent)
 
     def exchange(peer):
-        sends = dist.P2POp(dist.isend, sent, peer), dist.P2POp(dist.irecv, received, peer)
+        sends = dist.P2POp(dist.isend, sent, peer), dist.P2POp(
+            dist.irecv, received, peer
+        )
         for each in dist.batch_isend_irecv(list(sends)):
             each.wait()
 
@@ -113,7 +115,9 @@ def work(local, node, host, port):
     inside = fastest(lambda: dist.all_reduce(sent), torch)
     dist.destroy_process_group()
     join("all", node * GPUS + local, NODES * GPUS)
-    times = [fastest(lambda: exchange(other * GPUS + local), torch) for other in pairs(node)]
+    times = [
+        fastest(lambda: exchange(other * GPUS + local), torch) for other in pairs(node)
+    ]
     overall = fastest(lambda: dist.all_reduce(sent), torch)
     found = [None] * (NODES * GPUS)
     dist.all_gather_object(found, (HOST, inside, min(times, default=0.0), overall))
@@ -139,7 +143,9 @@ def slow(found):
                 took = f"{what} took {1000 * seconds:.3g} ms, elsewhere {1000 * median:.3g}"
                 lines.append(f"node {node} ({found[node * GPUS][0]}): {took}")
         if median > SLOWER * expected:
-            say(f"{what} takes {1000 * median:.3g} ms, and the plan has {1000 * expected:.3g}")
+            say(
+                f"{what} takes {1000 * median:.3g} ms, and the plan has {1000 * expected:.3g}"
+            )
     return lines
 
 
@@ -160,7 +166,9 @@ def main(node, host, port):
         wrong = [f"PyTorch finds {seen} of {GPUS} GPUs"]
         say(wrong[0], node)
     port += -10000 if port > 20000 else 10000  # not the training's own
-    store = dist.TCPStore(host, port, is_master=node == 0, timeout=PATIENCE, wait_for_workers=False)
+    store = dist.TCPStore(
+        host, port, is_master=node == 0, timeout=PATIENCE, wait_for_workers=False
+    )
     store.set(f"node {node}", "; ".join(wrong))
     for other in range(NODES):
         try:

@@ -45,7 +45,9 @@ def load(run, training, model):
     for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers"):
         if (there := getattr(found.config, name)) != sizes[name]:
             path = model.model_name_or_path
-            raise SystemExit(f"{name} of {path} is {there}, and of the job {sizes[name]}")
+            raise SystemExit(
+                f"{name} of {path} is {there}, and of the job {sizes[name]}"
+            )
     return found
 
 
@@ -135,7 +137,9 @@ class Report(TrainerCallback):
 
 def newest(folder):
     """The last checkpoint that is whole: trainer_state.json is written at its end."""
-    whole = [path.parent for path in Path(folder).glob("checkpoint-*/trainer_state.json")]
+    whole = [
+        path.parent for path in Path(folder).glob("checkpoint-*/trainer_state.json")
+    ]
     last = max(whole, key=lambda path: int(path.name.split("-")[1]), default=None)
     return None if last is None else str(last)
 
