@@ -93,7 +93,7 @@ def state(job: Job, zero: int) -> StateBytes:
         weights_sharded=zero >= 3,
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
-        step=4.0 if short else 0.0,
+        step=moments.update_bytes(job, 4.0 if short else 0.0),
     )
 
 

@@ -353,7 +353,8 @@ def loss_moment(case: Case, tp: Column, tokens: Column, zero: Column) -> Column:
 
     At the loss: the logits and their gradient, in the copies and dtypes that the framework holds. Just after:
     the 16-bit gradient of the logits and the gradient of the head's weights, where that is whole until it is
-    reduced. Both add the input and output of the last norm and, when weights are sharded, the gathered head.
+    reduced. A loss in chunks, which holds no logits, has no gradient of them either. Both add the input and
+    output of the last norm and, when weights are sharded, the gathered head.
     """
     local = case.vocab(tp) / tp
     seen = case.vocab(tp) / (np.ones_like(tp) if case.traits.tensor.gathers_logits else tp)
@@ -367,9 +368,10 @@ def loss_moment(case: Case, tp: Column, tokens: Column, zero: Column) -> Column:
     if case.model.logit_softcap:
         held = held + case.traits.memory.cap_logit_bytes
     loss = held * tokens * seen
+    after = 2.0 * tokens * seen * (held > 0) + gradient
     output = 2 * tokens * case.model.hidden / _gathered_ways(case, tp)
     norm = boundary_bytes(case, tp, tokens) + output
-    return (norm + weights + np.maximum(loss, 2.0 * tokens * seen + gradient)) / KIB
+    return (norm + weights + np.maximum(loss, after)) / KIB
 
 
 @term("KiB", of=("tp", "tokens"))

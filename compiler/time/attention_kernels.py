@@ -17,9 +17,12 @@ PACE: Mapping[str, Mapping[str, float]] = {
     # runs the kernels of Ampere.
     "fa2": {"sm80": 1.0, "sm86": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.18, "sm103": 0.18,
             "sm120": 1.0, "gfx942": 1.0, "gfx950": 1.0},
-    # PyTorch chooses FlashAttention-2, or its memory-efficient kernel on Volta.
+    # PyTorch chooses FlashAttention-2, or its memory-efficient kernel on Volta. On AMD's GPUs it calls
+    # AOTriton's kernels, which AMD's own (AITER) outrun by 18 to 62 % forward on MI300X
+    # (midiareshadi.github.io/blog/attn-dsl-bench, 2026) and by a quarter backward on MI355X (arXiv
+    # 2511.08083: 30 and 24 % of the fastest).
     "sdpa": {"sm70": 1.0, "sm80": 1.0, "sm86": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41,
-             "sm120": 1.0, "gfx942": 1.0, "gfx950": 1.0},
+             "sm120": 1.0, "gfx942": 0.71, "gfx950": 0.71},
     "fa3": {"sm90": 1.0},
     # Kernels for Hopper and Blackwell; on GB200 their backward pass is as fast as cuDNN's (PyTorch's blog
     # "FlexAttention + FlashAttention-4", 2026).
@@ -29,11 +32,11 @@ PACE: Mapping[str, Mapping[str, float]] = {
     "cudnn": {"sm80": 1.0, "sm86": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0,
               "sm120": 1.0},
     # FlexAttention's Triton kernels: 0.90 of FlashAttention-2 forward and 0.85 backward on A100 (PyTorch's
-    # blog "FlexAttention", 2024), taken for AMD's too; Triton's on H100 are as fast as FlashAttention-2
-    # forward (389 and 368 TFLOP/s, Shah et al. 2024, fig. 5); on GB200 those of FlashAttention-4 are 1.85 to
-    # 2.3 times as fast backward, 1.6 to 3.2 forward.
+    # blog "FlexAttention", 2024), and of AOTriton's on AMD's; Triton's on H100 are as fast as
+    # FlashAttention-2 forward (389 and 368 TFLOP/s, Shah et al. 2024, fig. 5); on GB200 those of
+    # FlashAttention-4 are 1.85 to 2.3 times as fast backward, 1.6 to 3.2 forward.
     "flex": {"sm80": 0.87, "sm86": 0.87, "sm89": 0.87, "sm90": 0.41, "sm100": 0.47, "sm103": 0.47,
-             "sm120": 0.87, "gfx942": 0.87, "gfx950": 0.87},
+             "sm120": 0.87, "gfx942": 0.62, "gfx950": 0.62},
     "te": {"sm80": 1.0, "sm86": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0, "sm120": 1.0,
            "gfx942": 1.0, "gfx950": 1.0},
 }  # fmt: skip

@@ -253,7 +253,7 @@ def test_nanotron_sums_in_fp32_beside_16_bit_gradients(
         ("megatron-lm", "0.19", "2024"),
         ("megatron-lm", "", "2024"),
         ("torchtitan", "2024", ""),
-        ("torchtitan", "v0.2.2", "2026"),
+        ("torchtitan", "v0.2.2", "2025-04"),
         ("deepspeed", "2021", ""),
         ("nemo", "v24.11.1", ""),
     ],

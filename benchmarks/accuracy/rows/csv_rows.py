@@ -97,6 +97,8 @@ class Row:
     dispatcher: str
     ep_overlap: int | None
     moment_dtype: str
+    precision_aware: int | None
+    te_version: str
     fused_ce: str
     recipe_graph: str
     offload_layers: int | None
@@ -109,7 +111,7 @@ class Row:
 
 #: Columns of what is on (1) or off (0).
 SWITCHES = ("gated_mlp", "sp", "oom", "tp_overlap", "dp_overlap", "cuda_graph", "compile",
-            "launch_blocking", "token_drop", "ep_overlap")  # fmt: skip
+            "launch_blocking", "token_drop", "ep_overlap", "precision_aware")  # fmt: skip
 MAY_BE_ZERO = {*SWITCHES, "experts", "topk", "zero_stage", "offload", "dense_layers", "mtp_layers"}
 #: The most that a field can say: the language knows no larger cluster, ZeRO has four stages, offload is of
 #: nothing, of the optimizer (1) or of parameters too (2).

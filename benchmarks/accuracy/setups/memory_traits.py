@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from benchmarks.accuracy.rows.csv_rows import Row, Unusable
+from benchmarks.accuracy.rows.csv_rows import Row, Unusable, month_of
 from parc.backends.megatron.moments import REMAINDERS
 from parc.compiler.traits import StateBytes
 from parc.dsl.job import Job
@@ -186,24 +187,68 @@ OF_2021: Traits = (("state", megatron_2021), *PIPELINE[:1], *OLD_LOGITS)
 State = Callable[[Job, int], StateBytes]
 
 
+#: The first release of Transformer Engine whose Adam reads moments in 16 bits as they are, and its
+#: month.
+FUSED_MOMENTS, FUSED_SINCE = (2, 14), "2026-04"
+
+
 def with_moments(row: Row, traits: Traits, own: State) -> Traits:
-    """Traits with Adam's moments in 16 bits where a row says so; `own` is the target's state."""
-    if not row.moment_dtype or row.moment_dtype == "fp32":
-        return traits
-    if row.moment_dtype != "bf16":
+    """Traits with Adam's moments in 16 bits, and Megatron-LM's precision-aware optimizer, where a row says
+    so; `own` is the target's state."""
+    if row.moment_dtype not in ("", "fp32", "bf16"):
         raise Unusable(f"unknown moment_dtype `{row.moment_dtype}`")
-    remainders = row.framework.startswith("megatron") and row.precision in REMAINDERS
-    return (*traits, ("state", _narrowed(dict(traits).get("state", own), remainders)))
+    short, state = row.moment_dtype == "bf16", dict(traits).get("state", own)
+    if short and not row.framework.startswith(("megatron", "deepspeed")):
+        return (*traits, ("state", _all_in_16_bits(state)), ("reduce_bytes", 2.0))
+    saved = 4.0 if short else 0.0
+    if not row.framework.startswith("megatron"):
+        return (*traits, ("state", _narrowed(state, saved))) if short else traits
+    if not (short or row.precision_aware):
+        return traits
+    copies = 8.0 if short and not _reads_short_moments(row) else 0.0
+    if row.precision in REMAINDERS:
+        return (*traits, ("state", _narrowed(state, saved + 2.0, copies, keeps_step=False)))
+    return (*traits, ("state", _narrowed(state, saved, copies)))
+
+
+def _reads_short_moments(row: Row) -> bool:
+    """Whether the update needs no fp32 copies of both moments of all parameters at once
+    (pytorch/optimizers/fused_adam.py, get_unscaled_state)."""
+    if row.te_version:
+        return _release_of(row.te_version) >= FUSED_MOMENTS
+    month = month_of(row.framework_version)
+    return not month or month >= FUSED_SINCE
 
 
 @cache
-def _narrowed(state: State, remainders: bool) -> State:
-    """Two moments of 2 bytes instead of 4; with `remainders` main weights keep their lower half alone, as
-    Megatron-LM's precision-aware optimizer has them."""
+def _all_in_16_bits(state: State) -> State:
+    """Weights, gradients and moments in 16 bits, without main weights: PyTorch's AdamW keeps moments in the
+    dtype of the parameters that it updates (torch/optim/adam.py, zeros_like)."""
 
     def narrowed(job: Job, zero: int) -> StateBytes:
         found = state(job, zero)
-        return replace(found, optimizer=found.optimizer - (6.0 if remainders else 4.0))
+        return replace(found, weights=2.0, gradients=2.0, optimizer=4.0, step=0.0)
+
+    return narrowed
+
+
+def _release_of(version: str) -> tuple[int, int]:
+    """Raises Unusable for a version without two numbers."""
+    if found := re.match(r"v?(\d+)\.(\d+)", version, re.ASCII):
+        return int(found[1]), int(found[2])
+    raise Unusable(f"te_version `{version}` is no release such as 2.11")
+
+
+@cache
+def _narrowed(state: State, saved: float, copies: float = 0.0, keeps_step: bool = True) -> State:
+    """Main weights and moments in `saved` bytes less, with `copies` bytes in the update; without `keeps_step`
+    gradients in 16 bits are read as they are (core/optimizer/distrib_optimizer.py, decoupled_grad).
+    """
+
+    def narrowed(job: Job, zero: int) -> StateBytes:
+        found = state(job, zero)
+        briefly = copies + (found.step if keeps_step else 0.0)
+        return replace(found, optimizer=found.optimizer - saved, step=briefly)
 
     return narrowed
 

@@ -163,12 +163,12 @@ STACKS = (
         attention="sdpa",
         compiles=True,
     ),
-    # As parc emits for it: 0.2.2's components/loss.py compiles the loss with the model.
+    # components/loss.py compiles the loss with the model since pull request 1033.
     Stack(
         "torchtitan",
         "torchtitan",
         "torchtitan",
-        since="2026",
+        since="2025-04",
         attention="sdpa",
         compiles=True,
         compiled=tuple(COMPILED_LOSS.items()),

@@ -185,6 +185,22 @@ def test_short_moments_take_half(precision: str, width: float) -> None:
     assert held[1] / held[0] == pytest.approx(width / 12, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("options", "update"),
+    [
+        ({"moment_dtype": "bf16", "version": "0.16"}, 8.0),
+        ({"moment_dtype": "bf16"}, 0.0),
+        ({"moment_dtype": "bf16", "grad_dtype": "bf16"}, 0.0),
+        ({"grad_dtype": "bf16"}, 4.0),
+    ],
+)
+def test_short_moments_are_copied_up_to_release_0_17(
+    options: dict[str, Any], update: float
+) -> None:
+    job = plan_of(layout=LAYOUT, options=Options(**options), precision="bf16").job
+    assert BACKEND.target.traits.memory.state(job, 1).step == update
+
+
 RECIPE = {"fp8_recipe": "blockwise"}
 CHATS = Data(parts=(("chats.jsonl", 1.0),))
 FA2, FA3, GRAPH = {"attention_kernel": "fa2"}, {"attention_kernel": "fa3"}, {"cuda_graph": True}
