@@ -14,6 +14,9 @@ _FALLING = "warmup_stable_decay"
 
 
 def model(config: LaunchConfig) -> dict[str, Any]:
+    """The model of parc's own config.json; nothing of other programs."""
+    if config.framework != "accelerate":
+        return {}
     for path, text in config.texts.items():
         if path.endswith(".json"):
             return dict(read_model(path, text).settings)
@@ -21,6 +24,9 @@ def model(config: LaunchConfig) -> dict[str, Any]:
 
 
 def train(config: LaunchConfig) -> dict[str, Any]:
+    """Settings of parc's own train.yaml; nothing of other programs of the Trainer."""
+    if config.framework != "accelerate":
+        return {}
     found = TRAINER.values(config, "train")
     found |= {"keep_checkpoints": 0} if "keep_checkpoints" not in found else {}
     found |= known(
