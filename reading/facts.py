@@ -69,7 +69,7 @@ class Setting:
 class Unread:
     """Something that a reader met and could not follow, and why; `missing` where a file is not there,
     `sourced` where a script sources that file, which may set variables. `over_limit` where the reader goes no
-    further, whatever is written there."""
+    further, whatever is written there; `rest` where as many jobs as it reads come before, and are judged."""
 
     reason: str
     path: str
@@ -78,6 +78,7 @@ class Unread:
     missing: bool = False
     sourced: bool = False
     over_limit: bool = False
+    rest: bool = False
 
     @staticmethod
     def because(

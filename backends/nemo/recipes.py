@@ -54,9 +54,8 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     seen: set[tuple[Fact, ...]] = set()
     for recipe in recipes:
         if len(seen) == MOST_RECIPES:
-            unread = (
-                Unread(f"only its first {MOST_RECIPES} recipes are read", path, 1, over_limit=True),
-            )
+            reason = f"only its first {MOST_RECIPES} recipes are read"
+            unread = (Unread(reason, path, 1, over_limit=True, rest=True),)
             yield LaunchConfig(kind, (), unread, texts={path: text})
             return
         found = tuple(facts(path, recipe.tree, recipe.attributes))

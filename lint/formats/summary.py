@@ -51,9 +51,18 @@ def _parts(judged: Sequence[Judged]) -> Iterator[str]:
     yield from taken[:SHOWN]
     if len(taken) > SHOWN:
         yield f"and {len(taken) - SHOWN} other releases or forks"
+    yield from _first_jobs(read)
     if idle := [each.idle.path for each in judged if each.idle]:
         more = f" and {len(idle) - SHOWN} more" if len(idle) > SHOWN else ""
         yield f"nothing to lint in {', '.join(idle[:SHOWN])}{more}"
+
+
+def _first_jobs(read: Sequence[Judged]) -> Iterator[str]:
+    """`sweep.sh: only the first 40 jobs that it starts are judged`."""
+    told = {each.path: each.reason for job in read for each in job.config.unread if each.rest}
+    yield from (f"{path}: {reason}" for path, reason in list(told.items())[:SHOWN])
+    if len(told) > SHOWN:
+        yield f"the first jobs of {len(told) - SHOWN} more files"
 
 
 def _is_trainer(judged: Judged) -> bool:

@@ -10,7 +10,16 @@ from .. import sbatch_options
 from ..facts import Stop, Unknown, Unread
 from ..sbatch_options import BatchOption
 from .commands.launching import enter_job, launch
-from .shell import Finder, LaunchedCommand, OutOfSteps, Shell, Variable, World
+from .shell import (
+    MOST_LAUNCHES,
+    Finder,
+    LaunchedCommand,
+    OutOfLaunches,
+    OutOfSteps,
+    Shell,
+    Variable,
+    World,
+)
 from .source import file_source, text_source
 from .statements.handlers import HANDLERS
 from .statements.run_statement import run_text
@@ -170,9 +179,13 @@ def unreadable(path: str, text: str) -> Unread | None:
 def _guarded(shell: Shell, path: str, run: Callable[[], object]) -> None:
     try:
         run()
+    except OutOfLaunches:
+        shell.world.cut = True
+        reason = f"only the first {MOST_LAUNCHES} jobs that it starts are judged"
+        shell.world.note(reason, (path, 1, 1), over_limit=True, rest=True)
     except OutOfSteps:
         shell.world.cut = True
-        reason = "it takes more steps, or starts more jobs, than a reader goes along"
+        reason = "it takes more steps than a reader goes along"
         shell.world.note(reason, (path, 1, 1), over_limit=True)
     except RecursionError:
         shell.world.cut = True

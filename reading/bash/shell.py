@@ -41,6 +41,10 @@ class OutOfSteps(Exception):
     """The script exceeds the budget of a reading."""
 
 
+class OutOfLaunches(OutOfSteps):
+    """The script starts more jobs than are read."""
+
+
 @dataclass
 class Budget:
     steps: int = MOST_STEPS
@@ -136,9 +140,10 @@ class World:
         missing: bool = False,
         sourced: bool = False,
         over_limit: bool = False,
+        rest: bool = False,
     ) -> None:
         if len(self.unread) < 1000:
-            self.unread[Unread(reason, *place, missing, sourced, over_limit)] = None
+            self.unread[Unread(reason, *place, missing, sourced, over_limit, rest)] = None
 
 
 @dataclass

@@ -73,7 +73,7 @@ def commands_of(
 
 def _cut(path: str, command: PodCommand) -> PodCommand:
     reason = f"only its first {MOST_COMMANDS} commands are followed"
-    unread = (*command.script.unread, Unread(reason, path, 1, over_limit=True))
+    unread = (*command.script.unread, Unread(reason, path, 1, over_limit=True, rest=True))
     return replace(command, script=replace(command.script, unread=unread))
 
 

@@ -151,6 +151,17 @@ def test_a_file_of_a_folder_that_is_too_large_is_told_and_the_rest_judged(capsys
     capsys.readouterr()
 
 
+def test_a_sweep_is_judged_to_its_limit_and_nothing_is_wrong_in_it(capsys: Captured) -> None:
+    """What is wrong in each of the jobs that are judged is said all the same."""
+    rounds = "for s in $(seq 1 60); do\n{} --seed $s\ndone\n"
+    tree({"sweep.sh": rounds.format("python3 train.py"), "bad.sh": rounds.format(BAD.strip())})
+    said = "sweep.sh: only the first 40 jobs that it starts are judged"
+    assert lint("sweep.sh") == 0 and said in capsys.readouterr().out
+    (told,) = findings(capsys, "sweep.sh")
+    assert told["code"] == CODE and told["severity"] == "info"
+    assert lint("bad.sh") == 1 and "error[PAR101]" in capsys.readouterr().out
+
+
 def test_files_that_a_script_names_have_a_limit_together(capsys: Captured) -> None:
     """Each is below its own limit, and what is not followed is told once."""
     names = [f"part{n}.sh" for n in range(12)]

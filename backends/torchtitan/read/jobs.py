@@ -55,7 +55,7 @@ def alone_in_python(path: str, text: str, texts: Mapping[str, str]) -> Iterator[
         yield _config(_PYTHON, settings, models, {path: text})
     if len(found) > MOST_CONFIGS:
         reason = f"only its first {MOST_CONFIGS} configurations are read"
-        unread = (Unread(reason, path, 1, over_limit=True),)
+        unread = (Unread(reason, path, 1, over_limit=True, rest=True),)
         yield LaunchConfig(_PYTHON, (), unread, texts={path: text})
 
 

@@ -2,7 +2,7 @@
 
 Each file is read within bounds of its size, depth and digits, of what its aliases stand for and of the steps
 that it takes; and a run within bounds of folders, files, bytes and seconds. docs/lint.md has them. The rest
-is judged.
+is judged. A sweep of more jobs than are read of one file is a hint: nothing is wrong with it.
 
 Why:
 Launch files come from other people, and a text of a kilobyte may stand for more than any machine holds. What
@@ -43,13 +43,17 @@ LEFT_OUT = Kind("left out")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    """A warning where the job was judged by what was read of it."""
+    """A warning where the job was judged by what was read of it; a hint where whole jobs were, as many as are
+    read of one file."""
     help_text = "make it smaller, or leave it out: --exclude, or `exclude` in the settings"
     if launch.kind == LEFT_OUT:
         help_text = "lint its folders one by one, or leave some out with --exclude"
     severity: Severity = "warning" if launch.facts else "error"
     for unread in launch.config.unread:
-        if unread.over_limit:
+        if unread.rest:
+            place = Place(unread.path, unread.line, unread.column)
+            yield Complaint(f"`{unread.path}`: {unread.reason}", place, severity="info")
+        elif unread.over_limit:
             message = f"`{unread.path}` is not read in full: {unread.reason}"
             place = Place(unread.path, unread.line, unread.column)
             yield Complaint(message, place, help=help_text, severity=severity)

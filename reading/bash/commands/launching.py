@@ -6,7 +6,7 @@ from itertools import dropwhile
 from ... import sbatch_options
 from ...facts import Unknown
 from ...sbatch_options import BatchOption
-from ..shell import DEEPEST, MOST_LAUNCHES, LaunchedCommand, OutOfSteps, Shell, Variable, text_key
+from ..shell import DEEPEST, MOST_LAUNCHES, LaunchedCommand, OutOfLaunches, Shell, Variable, text_key
 from ..source import PlacedText, file_source, text_source
 from ..statements.run_statement import run_text
 from ..trace import MOST_COMMANDS, TracedCommand, program
@@ -386,7 +386,7 @@ def _record(shell: Shell, words: list[Word]) -> bool:
     )
     if all(item.words != found.words or item.directives != found.directives for item in known):
         if len(known) == MOST_LAUNCHES:
-            raise OutOfSteps
+            raise OutOfLaunches
         known.append(found)
     if shell.output is not None:
         unknown = Unknown(f"what `{program(words[0])}` prints is not known before it runs")
