@@ -69,7 +69,8 @@ class Setting:
 class Unread:
     """Something that a reader met and could not follow, and why; `missing` where a file is not there,
     `sourced` where a script sources that file, which may set variables. `over_limit` where the reader goes no
-    further, whatever is written there; `rest` where as many jobs as it reads come before, and are judged."""
+    further, whatever is written there; `rest` where as many jobs as it reads come before, and are judged.
+    `broken` where a script writes a config, all of it known, that its framework cannot parse."""
 
     reason: str
     path: str
@@ -79,6 +80,7 @@ class Unread:
     sourced: bool = False
     over_limit: bool = False
     rest: bool = False
+    broken: bool = False
 
     @staticmethod
     def because(

@@ -22,6 +22,8 @@ WORDS = {
         "NO", "MULTI_CPU", "MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "DEEPSPEED",
         "FSDP", "XLA", "MEGATRON_LM", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON", "TPU", "TP",
     ),
+    # What is not the first is read as a configuration of SageMaker, whose keys are others.
+    "compute_environment": ("LOCAL_MACHINE", "AMAZON_SAGEMAKER"),
     "deepspeed_config.offload_optimizer_device": _DEVICES,
     "deepspeed_config.offload_param_device": _DEVICES,
     "fsdp_config.fsdp_auto_wrap_policy": ("transformer_based_wrap", "size_based_wrap", "no_wrap"),
@@ -34,6 +36,8 @@ WORDS = {
         "1", "2", "3", "4", "5",
     ),
 }  # fmt: skip
+#: Keys whose words are compared as they are written.
+AS_WRITTEN = (KIND, "compute_environment")
 TRUTH = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
 SWITCHES = (
     "fsdp_offload_params", "fsdp_cpu_ram_efficient_loading", "fsdp_activation_checkpointing",
@@ -46,7 +50,7 @@ NUMBERS = {
     **dict.fromkeys(("num_machines", "num_processes", "machine_rank", "main_process_port"), r"-?\d+"),
     "deepspeed_config.zero_stage": r"[0-3]",
     "deepspeed_config.gradient_clipping": r"auto|[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?",
-    "fsdp_config.fsdp_version": r"\d+",
+    "fsdp_config.fsdp_version": r"[12]",
     "fsdp_config.fsdp_min_num_params": r"\d+",
 }  # fmt: skip
 LOADING = "fsdp_config.fsdp_cpu_ram_efficient_loading"

@@ -30,6 +30,41 @@ FIRST_WITH = {(SCHEDULE, "warmupcosinelr"): "0.12.3"}
 #: Sections that releases before this one read key by key, and check no value of (0.16's runtime/config.py).
 CHECKED_SINCE = {"fp16": "0.17", "bf16": "0.17"}
 
+#: The least number that the schema takes (runtime/zero/config.py and offload_config.py, since 0.9).
+LEAST = {
+    f"zero_optimization.{key}": 0
+    for key in (
+        "reduce_bucket_size", "allgather_bucket_size", "sub_group_size", "stage3_prefetch_bucket_size",
+        "stage3_param_persistence_threshold", "stage3_model_persistence_threshold",
+        "stage3_max_live_parameters", "stage3_max_reuse_distance", "zero_hpz_partition_size",
+        "offload_param.buffer_count", "offload_param.buffer_size", "offload_param.max_in_cpu",
+        "offload_optimizer.buffer_count", "offload_optimizer.ratio",
+    )
+}  # fmt: skip
+#: Numbers that are above 0 since a release (the latter two where the loss scale moves).
+ABOVE_ZERO = {
+    "zero_optimization.reduce_bucket_size": "0.19.7",
+    "fp16.loss_scale_window": "0.19.3",
+    "fp16.min_loss_scale": "0.19.3",
+}
+#: The loss scale moves where the first is true and the second is 0.
+HALF, SCALE = "fp16.enabled", "fp16.loss_scale"
+#: Stages 1 and 2 assert that it is even (runtime/zero/stage_1_and_2.py:390; 0.15.4 has it, too).
+EVEN = "zero_optimization.allgather_bucket_size"
+#: Numbers and truth values that are used as they are written: a text ends the start with a TypeError.
+UNQUOTED = (
+    *BATCH, "wall_clock_breakdown", "scheduler.params.warmup_min_lr", "scheduler.params.warmup_max_lr",
+    "scheduler.params.warmup_num_steps", "scheduler.params.total_num_steps",
+)  # fmt: skip
+
+_WARMUP = ("warmup_num_steps", "warmup_type", "last_batch_iteration")
+#: Arguments of DeepSpeed's own schedules (runtime/lr_schedules.py; 0.15.4 has the same).
+SCHEDULE_ARGUMENTS = {
+    "warmuplr": ("warmup_min_lr", "warmup_max_lr", *_WARMUP),
+    "warmupdecaylr": ("total_num_steps", "warmup_min_lr", "warmup_max_lr", *_WARMUP),
+    "warmupcosinelr": ("total_num_steps", "warmup_min_ratio", "cos_min_ratio", *_WARMUP),
+}
+
 #: Keys that configs have had since releases which did not check these sections, by section.
 UNCHECKED_ONCE = {
     "zero_optimization": {

@@ -45,6 +45,10 @@ NEEDS = (
         since="0.19", help=_stage(1),
     ),
     Need(
+        "prescale_gradients", ("zero_optimization.reduce_scatter false",),
+        "runtime/zero/stage_1_and_2.py:351", "true", where=f"{STAGE} 2",
+    ),
+    Need(
         f"{_SAMPLING}.dynamic_batching.enabled", (f"{_SAMPLING}.dynamic_batching.max_tokens",),
         "runtime/data_pipeline/config.py:108", "true", since="0.16",
     ),

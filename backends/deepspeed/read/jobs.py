@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from ....reading.bash.script import Folder
 from ....reading.bash.source import file_source
@@ -120,7 +121,9 @@ def _table(there: NamedFile | None, place: Word, unread: list[Unread]) -> Table 
     try:
         return document(there.source)
     except NotADocument as error:
-        unread.append(Unread.because(error, *error.place))
+        written = there.text is None and not there.source.unknown
+        told = Unread.because(error, *error.place)
+        unread.append(replace(told, broken=written and not told.over_limit))
         return None
 
 

@@ -48,6 +48,7 @@ NEEDS = (
         "--moe-router-topk", ("--moe-router-pre-softmax", "--moe-router-score-function sigmoid"),
         "transformer_config.py:2669", "1", "softmax over one expert is always 1", since="0.9",
     ),
+    Need("--position-embedding-type", ("--mrope-section",), "arguments.py:1589", "mrope", since="0.12"),
     Need("--cp-comm-type", ("--hierarchical-context-parallel-sizes",), "arguments.py:582", "a2a+p2p"),
     Need(
         "--recompute-granularity", ("--recompute-method", "--activations-checkpoint-method"),
@@ -302,6 +303,12 @@ SOURCES = OneOf(
 MULTIPLES = (
     Multiple("--save-retain-interval", "--save-interval", "arguments.py:1366", since="0.14"),
     Multiple("--log-memory-interval", "--log-interval", "arguments.py:1370", since="0.16"),
+    Multiple(
+        "--tensor-parallel-num-weight-shards",
+        "--tensor-model-parallel-size",
+        "model_parallel_config.py:33",
+        since="0.19",
+    ),
 )
 
 #: Accepted and ignored by the validators of 0.18.0, 0.19.2 and 0.20.

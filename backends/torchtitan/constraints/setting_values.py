@@ -1,6 +1,7 @@
 """Values of torchtitan's settings that it takes unchecked, and where releases declare them."""
 
 import re
+from math import inf
 
 from ..option_rows import SCHEDULE
 
@@ -43,6 +44,34 @@ SIGNED = {
     "parallelism.pipeline_parallel_first_stage_less_layers": 0,
     "parallelism.pipeline_parallel_last_stage_less_layers": 0,
 }
+
+#: What torch's optimizers and the schedule take: the least number, and the one that it stays below.
+NUMBERS: dict[str, tuple[float, float]] = {
+    "optimizer.lr": (0, inf),
+    "optimizer.eps": (0, inf),
+    "optimizer.weight_decay": (0, inf),
+    "optimizer.beta1": (0, 1),
+    "optimizer.beta2": (0, 1),
+    # Only its kind ends the start.
+    "lr_scheduler.decay_ratio": (-inf, inf),
+}
+#: Keys whose text is taken apart or looked up: another kind ends the start with an AttributeError.
+MODEL, FLAVOR, DATASET = "model.name", "model.flavor", "training.dataset"
+CUSTOM_IMPORT = "experimental.custom_import"
+TEXTS = (MODEL, FLAVOR, DATASET, CUSTOM_IMPORT, "model.hf_assets_path")
+_DEBUG, _FLEX = "debugmodel", "debugmodel_flex_attn"
+#: Models of 0.2.0 to 0.2.2 and their flavors; a module of `custom_import` may register more.
+FLAVORS = {
+    "llama3": (_DEBUG, _FLEX, "debugmodel_varlen_attn", "8B", "8B_flex", "8B_varlen", "70B", "405B"),
+    "llama4": (_DEBUG, "17bx16e", "17bx128e", "debugmodel_irope", "17bx16e_irope", "17bx128e_irope"),
+    "deepseek_v3": (_DEBUG, _FLEX, "16B", "236B", "671B"),
+    "qwen3": (
+        _DEBUG, "0.6B", "1.7B", "4B", "8B", "14B", "32B", "debugmodel_moe", "30B-A3B", "235B-A22B",
+    ),
+    "gpt_oss": (_DEBUG, "20b", "120b"),
+}  # fmt: skip
+#: Datasets of hf_datasets/text_datasets.py, which are compared in lower case.
+DATASETS = ("c4", "c4_test", "c4_validation")
 
 #: The last release that is configured by a file; the one after it by functions of Python.
 LAST_TOML = "0.2.2"

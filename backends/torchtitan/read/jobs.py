@@ -1,7 +1,7 @@
 """A launched torchtitan command, a TOML file or a Python config alone -> its job."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -81,11 +81,12 @@ def _config(
     return LaunchConfig(kind, tuple(found), (), tuple(_told(settings)), "torchtitan", used or files)
 
 
-def _told(settings: Settings) -> Iterator[Setting]:
+def _told(settings: Settings, own: Collection[str] = ()) -> Iterator[Setting]:
+    """Settings in effect: those of a file, and a command's `own` options, which go before them."""
     scope = "python" if settings.path.endswith(".py") else "toml"
     for key, value in settings.values.items():
         place = settings.place(key)
-        if place.path != settings.path:
+        if place.path != settings.path and key not in own:
             continue
         name = settings.written.get(key, key)
         values = value if isinstance(value, list) else [value]
@@ -147,8 +148,9 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
         unread, settings, files = (found,), Settings(entry.path, {}, {}), {}
     else:
         settings, files = found
-        told += _told(settings)
-    overridden = settings.with_overrides(dict(_overrides(given)))
+    own = dict(_overrides(given))
+    overridden = settings.with_overrides(own)
+    told += [] if unread else _told(overridden, own)
     start = Launch(shape["nodes"][0], shape["gpus_per_node"][0], _place(shape["nodes"][1]))
     beside = {**_beside(settings, launch, texts, folder), **files}
     models = _models(beside)

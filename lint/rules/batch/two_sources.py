@@ -80,6 +80,11 @@ _LR = "optimizer.params.lr"
 _OF_LOOP = (MICRO, STEPS)
 
 
+def compared(name: str) -> bool:
+    """Whether the Trainer compares a key with an argument of its own, as numbers."""
+    return name in SAME.keys() | DEFAULTS.keys() and name != STAGE
+
+
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for key, options in SAME.items():
         if key == _LR and launch.kind.involves("megatron"):
@@ -160,9 +165,16 @@ def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
             )
             if config is not None and given is not None and _differ(config, given):
                 yield _complaint(given, config)
+            elif config is not None and given is None and _alone(launch, key):
+                yield from _default_of(launch, key, config)
     outer, inner = launch.setting("launcher", _ACCUMULATION), launch.option(_ACCUMULATION)
     if outer is not None and inner is not None and _differ(outer, inner):
         yield _complaint(inner, outer)
+
+
+def _alone(launch: LaunchedJob, key: str) -> bool:
+    """Whether accelerate's configuration alone says a key, and the program has the Trainer's default."""
+    return launch.setting("launcher", option(key)) is None and fields_beside(launch) is not None
 
 
 #: transformers 4.20.1 to 5.24.0 training_args.py: what a key is compared with where no option is given.
@@ -182,26 +194,31 @@ def _defaults(launch: LaunchedJob) -> Iterator[Complaint]:
     """A number of the config against the Trainer's default; a program may have another default of its own."""
     if not compares_deepspeed(launch):
         return
-    for key, default in DEFAULTS.items():
+    for key in DEFAULTS:
         config = launch.key(key)
-        number = _number(text_of(config)) if config else None
-        word = config is not None and number is None and _is_word(text_of(config))
-        if config is None or launch.given(*SAME.get(key, ())):
-            continue
-        if number == default or not (word or (number is not None and key in SAME)):
-            continue
-        message = (
-            f"{key} is {text_of(config)}, and the Trainer's own is {default} unless it is given"
-        )
-        sure = fields_beside(launch) is not None
-        yield Complaint(
-            message,
-            config,
-            help='"auto" in the config',
-            severity=None if sure else "warning",
-            effect=Effect.STOPS if sure else None,
-            framework=TRANSFORMERS,
-        )
+        if config is not None and not launch.given(*SAME.get(key, ())):
+            word = _number(text_of(config)) is None and _is_word(text_of(config))
+            if word or key in SAME:
+                yield from _default_of(launch, key, config)
+
+
+def _default_of(launch: LaunchedJob, key: str, config: Setting) -> Iterator[Complaint]:
+    """A number, or a word, that is not the Trainer's default."""
+    default, number = DEFAULTS[key], _number(text_of(config))
+    if number == default or (number is None and not _is_word(text_of(config))):
+        return
+    message = (
+        f"{config.name} is {text_of(config)}, and the Trainer's own is {default} unless it is given"
+    )
+    sure = fields_beside(launch) is not None
+    yield Complaint(
+        message,
+        config,
+        help='"auto" in the config',
+        severity=None if sure else "warning",
+        effect=Effect.STOPS if sure else None,
+        framework=TRANSFORMERS,
+    )
 
 
 def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:

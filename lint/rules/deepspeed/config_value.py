@@ -20,7 +20,17 @@ Good:
 import re
 from collections.abc import Iterator
 
-from ....backends.deepspeed.constraints.key_values import CHECKED_SINCE, FIRST_WITH, READ_BY_HAND
+from ....backends.deepspeed.constraints.key_values import (
+    ABOVE_ZERO,
+    CHECKED_SINCE,
+    EVEN,
+    FIRST_WITH,
+    HALF,
+    LEAST,
+    READ_BY_HAND,
+    SCALE,
+)
+from ....backends.deepspeed.option_rows import ROWS
 from ....backends.released_options import ReleasedOption
 from ....compiler.target import Effect
 from ....dsl.diagnostics import did_you_mean
@@ -45,6 +55,7 @@ FILE = "ds_config.json"
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     release = launch.release("deepspeed")
     yield from _later(launch, release.version)
+    yield from _bounded(launch, release.version)
     for setting in launch.all("json"):
         value = setting.values[0] if len(setting.values) == 1 else None
         if (
@@ -82,6 +93,36 @@ def _later(launch: LaunchedJob, version: str | None) -> Iterator[Complaint]:
         ):
             message = f"{key} {setting.values[0]} is not in DeepSpeed {version}: {first} is the first with it"
             yield Complaint(message, setting, help=f"deepspeed>={first}")
+
+
+def _bounded(launch: LaunchedJob, version: str | None) -> Iterator[Complaint]:
+    """Numbers below what DeepSpeed takes, and an odd one of a bucket that must be even."""
+    stage, asked = launch.key(ROWS.fact("zero").name), numbers(version or "")
+    for setting in launch.all("json"):
+        value = setting.values[0] if len(setting.values) == 1 else None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        said = ""
+        if value < LEAST.get(setting.name, value):
+            said = f"is below {LEAST[setting.name]}"
+        elif value == 0 and _above_zero(launch, setting.name, asked):
+            said = f"must be above 0 in DeepSpeed {version}"
+        elif setting.name == EVEN and value % 2 and text_of(stage) in ("1", "2"):
+            said = f"is odd, and stage {text_of(stage)} needs an even number"
+        if said:
+            yield Complaint(f"{setting.name} {value} {said}", setting, effect=Effect.STOPS)
+
+
+def _above_zero(launch: LaunchedJob, name: str, asked: tuple[int, ...]) -> bool:
+    """Whether a release that is known to the last digit takes no 0; of fp16's where its scale moves."""
+    first = ABOVE_ZERO.get(name)
+    if first is None or len(asked) < 3 or asked < numbers(first):
+        return False
+    scale, enabled = launch.key(SCALE), launch.key(HALF)
+    moves = text_of(enabled) in ("True", "true") and (
+        scale is None or text_of(scale) in ("0", "0.0")
+    )
+    return moves or not name.startswith("fp16.")
 
 
 def _once(launch: LaunchedJob, name: str, value: Value) -> bool:
@@ -133,7 +174,8 @@ def _no_choice(key: ReleasedOption, value: Value) -> tuple[str, str | None] | No
 def _of_kind(kind: str, value: Value) -> tuple[str, str | None] | None:
     if kind == "section":
         return "expected a section of keys in braces", None
-    text = isinstance(value, str) and not _NUMBER.fullmatch(value)
+    pattern = _WHOLE if kind == "int" else _NUMBER
+    text = isinstance(value, str) and not pattern.fullmatch(value)
     if kind in ("int", "float") and text:
         return f"expected {'a whole number' if kind == 'int' else 'a number'}", None
     if kind == "int" and isinstance(value, float) and not value.is_integer():
@@ -149,6 +191,8 @@ _TRUTH = frozenset(
 )
 
 
+#: What pydantic takes for a whole number in quotes.
+_WHOLE = re.compile(r"\s*[+-]?\d+(?:_\d+)*(?:\.0*)?\s*")
 _NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 

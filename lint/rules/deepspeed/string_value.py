@@ -2,7 +2,8 @@
 
 Why:
 DeepSpeed's hand-read keys take any text for true, and compare texts with numbers: `TypeError: '>' not
-supported between instances of 'str' and 'int'`. `--fix` takes the quotes away.
+supported between instances of 'str' and 'int'`; the Trainer finds that "4" is not its own 4. `--fix` takes
+the quotes away.
 
 Bad:
 {
@@ -20,11 +21,15 @@ Good:
 import re
 from collections.abc import Iterator
 
-from ....backends.deepspeed.constraints.key_values import TEXTS
+from ....backends.deepspeed.constraints.key_values import TEXTS, UNQUOTED
+from ....compiler.target import Effect
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
+from ...facts.release import TRANSFORMERS
+from ...facts.trainer import compares_deepspeed
 from ...finding import Complaint, Edit
+from ..batch.two_sources import compared
 from .unknown_section_key import split
 
 CODE = "PAR404"
@@ -48,9 +53,19 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if not edits:
             continue
         message = f'{setting.name} is the text "{value}"'
-        coerced = split(setting.name)[0] != ""
+        by_trainer = compared(setting.name) and compares_deepspeed(launch)
+        stops = by_trainer or setting.name in UNQUOTED
+        coerced = split(setting.name)[0] != "" and not stops
         severity: Severity | None = "warning" if coerced else None
-        yield Complaint(message, setting, help=value.lower(), severity=severity, edits=edits)
+        yield Complaint(
+            message,
+            setting,
+            help=value.lower(),
+            severity=severity,
+            edits=edits,
+            effect=Effect.STOPS if stops else None,
+            framework=TRANSFORMERS if by_trainer else "",
+        )
 
 
 def _unquoted(launch: LaunchedJob, setting: Setting, value: str) -> tuple[Edit, ...]:

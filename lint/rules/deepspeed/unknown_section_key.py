@@ -22,9 +22,15 @@ Good:
 import re
 from collections.abc import Iterator
 
-from ....backends.deepspeed.constraints.key_values import NESTED, UNCHECKED_ONCE
+from ....backends.deepspeed.constraints.key_values import (
+    NESTED,
+    SCHEDULE_ARGUMENTS,
+    UNCHECKED_ONCE,
+)
+from ....backends.deepspeed.option_rows import SCHEDULE
+from ....compiler.target import Effect
 from ....dsl.diagnostics import did_you_mean
-from ....reading.facts import Setting
+from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.vocabulary import DEEPSPEED_TOP, deepspeed_keys
 from ...finding import Complaint, Edit
@@ -34,13 +40,14 @@ CODE = "PAR403"
 TITLE = "a key that DeepSpeed refuses"
 SEVERITY = "error"
 STOPS = "deepspeed"
-SOURCE = "DeepSpeed 0.19.8 runtime/config_utils.py (extra = forbid)"
+SOURCE = "DeepSpeed 0.19.8 runtime/config_utils.py (extra = forbid), runtime/lr_schedules.py"
 FILE = "ds_config.json"
 RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "deepspeed=0.19")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    yield from _of_schedule(launch)
     release = launch.release("deepspeed")
     for setting in launch.all("json"):
         section, name = split(setting.name)
@@ -58,6 +65,19 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         message = f"{section} has no key `{name}` in {release.newest}"
         severity = release.severity("warning")
         yield Complaint(message, setting, help=near, edits=edits, severity=severity)
+
+
+def _of_schedule(launch: LaunchedJob) -> Iterator[Complaint]:
+    """Keys that are handed to a schedule of DeepSpeed which has no such argument."""
+    kind = text_of(launch.key(SCHEDULE)) or ""
+    taken = SCHEDULE_ARGUMENTS.get(kind.lower())
+    for setting in launch.all("json") if taken else ():
+        before, _, name = setting.name.partition("scheduler.params.")
+        if not before and name and "." not in name and name not in (taken or ()):
+            near = did_you_mean(name, taken or ())
+            message = f"{kind} has no argument `{name}`"
+            edits = _renamed(launch, setting, name, near)
+            yield Complaint(message, setting, help=near, edits=edits, effect=Effect.STOPS)
 
 
 def _was_right(past: History, section: str, name: str) -> bool:

@@ -16,6 +16,8 @@ torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-s
 import math
 from collections.abc import Iterator
 
+from ....compiler.target import Effect
+from ....reading.facts import number_of
 from ...compiler_predicates import enforced, legal_values, on_assumed_nodes
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related, Skipped
@@ -28,6 +30,9 @@ SOURCE = (
 )
 
 
+ETP = "--expert-tensor-parallel-size"
+
+
 # A module, and no row: the launched program decides the grid (DeepSpeed beneath Megatron, verl).
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     yield from on_assumed_nodes(launch, _judged(launch))
@@ -35,6 +40,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
 
 def _judged(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if (launch.number("ep") or 1) == 1:
+        yield from _without_experts(launch)
         return
     if launch.framework == "deepspeed" or launch.kind.involves("deepspeed"):
         yield from _deepspeed(launch)
@@ -51,6 +57,16 @@ def _worlds(launch: LaunchedJob) -> str | None:
     degrees = [launch.number(name) or 1 for name in ("ep", "pp")]
     etp = launch.number("etp") or launch.number("tp") or 1
     return f"a multiple of {etp * math.prod(degrees)} GPUs, or smaller degrees"
+
+
+def _without_experts(launch: LaunchedJob) -> Iterator[Complaint]:
+    """Megatron-core makes the groups of a dense model's experts, too, where their degree is given."""
+    given, gpus, pp = launch.option(ETP), launch.number("gpus"), launch.number("pp")
+    etp = number_of(given)
+    if launch.framework == "megatron" and given and gpus and pp and etp and gpus % (etp * pp):
+        message = f"etp {etp} * pp {pp} = {etp * pp} does not divide {gpus} GPUs"
+        related = (Related(f"{gpus} GPUs", launch.facts["gpus"]),)
+        yield Complaint(message, given, related, effect=Effect.STOPS)
 
 
 def _unknown_model(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -28,10 +28,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from ....backends.torchtitan.constraints.setting_values import DEGREES
+from ....compiler.target import Effect
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, number_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related, Skipped
+from ...releases.history import numbers as version_numbers
 
 CODE = "PAR103"
 TITLE = "degrees do not multiply to the GPUs"
@@ -45,6 +47,11 @@ SOURCE = (
 #: torchtitan's trainer, or no program, where a config stands alone. Another program may build meshes of its
 #: own, as that of experiments/deepseek_v3 of 0.1, which has expert parallelism beside these degrees.
 _TRAINER = re.compile(r"^$|(^|[./])train(\.py)?$")
+
+
+_EXPERTS = ("expert_parallel", "expert_tensor_parallel")
+#: The release from which on it is built whatever the model.
+_MESH_OF_EXPERTS = (0, 2, 2)
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
@@ -64,6 +71,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     gpus = launch_world(launch) if _TRAINER.search(launch.config.program) else None
     if len(degrees) == len(DEGREES) and min(degrees) > 0 and gpus is not None:
         yield from _product(launch, numbers, math.prod(degrees), gpus)
+    yield from _of_experts(launch, numbers, gpus)
 
 
 def _impossible(
@@ -75,6 +83,26 @@ def _impossible(
         if at is not None and number is not None and (number < least or number == 0):
             free = "-1 or " if least < 0 else ""
             yield Complaint(f"{at.name} = {number}: a degree is {free}at least 1", at)
+
+
+def _of_experts(
+    launch: LaunchedJob, numbers: Mapping[str, int | None], gpus: int | None
+) -> Iterator[Complaint]:
+    """A dense model has the mesh of experts, too (distributed/parallel_dims.py:158); other rules judge those
+    of a model with experts."""
+    given = [launch.setting("toml", f"parallelism.{name}_degree") for name in _EXPERTS]
+    ep, etp = (1 if at is None else number_of(at) for at in given)
+    pp, replicas = numbers["pipeline_parallel"], numbers["data_parallel_replicate"]
+    exact = version_numbers(launch.release("torchtitan").version or "")
+    if launch.number("experts") != 0 or exact < _MESH_OF_EXPERTS or not (gpus and pp and replicas):
+        return
+    inner, rest = divmod(gpus, pp * replicas)
+    if ep and etp and not rest and inner % (ep * etp):
+        at = next(each for each in reversed(given) if each is not None)
+        message = (
+            f"ep {ep} * etp {etp} = {ep * etp} does not divide {inner} GPUs of a stage's replica"
+        )
+        yield Complaint(message, at, effect=Effect.STOPS)
 
 
 def _product(

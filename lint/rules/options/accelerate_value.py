@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from ....backends.huggingface.accelerate import is_config
 from ....backends.huggingface.accelerate_values import (
+    AS_WRITTEN,
     FIRST_ALONE,
     KEYS,
     LOADING,
@@ -129,9 +130,12 @@ def _is_read(launch: LaunchedJob, block: str, key: str) -> bool:
     return True
 
 
+_EXPECTED = {"zero_stage": "0 to 3", "fsdp_version": "1 or 2"}
+
+
 def _wrong(name: str, text: str) -> str:
     words, number = WORDS.get(name, ()), NUMBERS.get(name)
-    as_written = text if name == KIND else text.lower()
+    as_written = text if name in AS_WRITTEN else text.lower()
     # YAML reads NO and no as false, which is spelt no here.
     if (
         words
@@ -142,7 +146,7 @@ def _wrong(name: str, text: str) -> str:
     if name.rpartition(".")[2] in SWITCHES and text.lower() not in TRUTH:
         return "expected true or false"
     if number is not None and not re.fullmatch(number, text.replace("_", ""), re.IGNORECASE):
-        return "expected 0 to 3" if name.endswith("zero_stage") else "expected a number"
+        return f"expected {_EXPECTED.get(name.rpartition('.')[2], 'a number')}"
     return ""
 
 

@@ -47,7 +47,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for unread in launch.config.unread:
         named = unread.path.endswith((".json", ".toml"))
         line = _YAML.match(unread.reason) if unread.path.endswith((".yaml", ".yml")) else None
-        if (named or line) and not unread.over_limit and unread.path in launch.config.texts:
+        told = named or line or unread.broken
+        if told and not unread.over_limit and unread.path in launch.config.texts:
             place = Place(unread.path, int(line[1]) if line else unread.line, unread.column)
             yield Complaint(f"this config cannot be parsed: {unread.reason}", place)
     if deepspeed_of_trainer(launch) is not None or _of_accelerate(launch):

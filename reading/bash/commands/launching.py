@@ -6,7 +6,15 @@ from itertools import dropwhile
 from ... import sbatch_options
 from ...facts import Unknown
 from ...sbatch_options import BatchOption
-from ..shell import DEEPEST, MOST_LAUNCHES, LaunchedCommand, OutOfLaunches, Shell, Variable, text_key
+from ..shell import (
+    DEEPEST,
+    MOST_LAUNCHES,
+    LaunchedCommand,
+    OutOfLaunches,
+    Shell,
+    Variable,
+    text_key,
+)
 from ..source import PlacedText, file_source, text_source
 from ..statements.run_statement import run_text
 from ..trace import MOST_COMMANDS, TracedCommand, program

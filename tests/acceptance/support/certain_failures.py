@@ -37,7 +37,7 @@ from tests.acceptance.test_torchtitan_accepts import assets
 #: done as the files say.
 LATER = {
     "PAR136": "Transformer Engine's attention asserts that query groups divide heads",
-    "PAR366": "torchtitan's schedule compares the word when the rate begins to fall",
+    "PAR366 toml-value: lr_scheduler.decay_type": "torchtitan compares the word when the rate begins to fall",
     "PAR405": "DeepSpeed moves nothing",
     "PAR485": "DeepSpeed reads no key there",
 }
