@@ -4,11 +4,13 @@ none."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from parc.__main__ import main as parc
 from tests.support.linted import Captured, findings
 
 PINS = (
@@ -240,3 +242,15 @@ def test_an_option_of_megatron(options: str, code: str, capsys: Captured) -> Non
     Path("run.sh").write_text(f"{MEGATRON}{options}\n")
     found = [each for each in errors(capsys) if each in ("PAR303", "PAR331", "PAR102")]
     assert found == ([code] if code else [])
+
+
+def test_an_option_that_the_job_says_is_not_lost(capsys: Captured) -> None:
+    Path("train.toml").write_text(TOML)
+    command = (
+        "-m torchtitan.train --job.config_file train.toml --training.steps 77 --metrics.log_freq 5"
+    )
+    Path("run.sh").write_text(f"torchrun --nproc_per_node 8 {command}\n")
+    assert parc(["import", "run.sh"]) in (0, 1)
+    printed = capsys.readouterr()
+    assert re.search(r"steps += 77", printed.out) and re.search(r"log_interval += 5", printed.out)
+    assert "training.steps" not in printed.out + printed.err

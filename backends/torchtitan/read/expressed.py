@@ -53,6 +53,8 @@ def says(config: LaunchConfig, setting: Setting) -> bool | None:
     """Whether a job says a setting or an option, with this value; None where its values tell."""
     names, text = {setting.name, setting.name.replace("_", "-")}, text_of(setting)
     row = next((row for row in ROWS.rows if names & {*row.names}), None)
+    if setting.scope == "argument" and config.setting("toml", setting.name.removeprefix("--")):
+        return True  # it stands among the keys, too, and is judged as one
     if setting.name == OVERLAP and text in ("False", "false"):
         return True
     if setting.scope == "python" and _is_structure(config, setting):
