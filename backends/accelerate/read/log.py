@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from ....compiler.plan import RECOMPUTE
 from ...log import Pace, RunLog, agreed, merged, number, plain, whole
 
-#: templates/accelerate/train.py.j2, `Report`.
+#: What `Report` of the emitted train.py prints.
 STEP = re.compile(r"\bstep (\d{1,15}) of \d+: loss .{0,200}?, (\d+(?:\.\d+)?) s a step,")
 LAYOUT = re.compile(r"\blayout ((?:\w+=\w+(?=\s|\Z)[^\S\n]*)+)")
 LAYOUT_NAMES = ("pp", "dp_shard", "zero", "gpus", "micro_batch", "recompute")
