@@ -82,7 +82,7 @@ def adapters(framework: str) -> Refusal:
         asked,
         ("train", "tune"),
         "all weights are trained, with four to eight times the memory; "
-        "`target deepspeed { model = hf }` trains adapters",
+        "`target accelerate {}` and `target deepspeed { model = hf }` train adapters",
         line="tune = full",
     )
 
