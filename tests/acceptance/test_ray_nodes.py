@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -59,8 +60,10 @@ Begin = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture(scope="module")
-def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("nodes")
+def temporary() -> Iterator[Path]:
+    """A folder whose name leaves room for those of Ray's sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")

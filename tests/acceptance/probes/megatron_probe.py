@@ -74,7 +74,6 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer["stage"] = "micro-batches"
     _set_globals(args)
     answer["microbatches"] = micro_batches.get_num_microbatches()
-    training.update_train_iters(args)
     answer["stage"] = "configurations"
     config = megatron_arguments.core_transformer_config_from_args(args)
     answer["stack"] = _stack(config, _others(args))
@@ -82,6 +81,8 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
         answer["stage"] = "walk"
         answer |= _walked(args)
     if not case.get("starts", True):
+        answer["stage"] = "steps"
+        training.update_train_iters(args)  # as the scheduler of rates does, once
         answer["stage"] = "accepted"
         return
     answer["stage"] = "groups"
