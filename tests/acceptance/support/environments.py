@@ -54,7 +54,8 @@ BASE, RELEASED = "torch", "megatron-released"
 TRAINING, CHECKOUT = "megatron-training", "megatron-checkout"
 RECIPES = {
     BASE: Recipe((f"torch=={TORCH}", "numpy", "packaging"), (), ("torch",)),
-    "megatron": Recipe((), (f"megatron-core=={MEGATRON}",), ()),
+    # Groups of context parallelism on two levels are made with einops.
+    "megatron": Recipe((f"einops=={EINOPS}",), (f"megatron-core=={MEGATRON}",), ()),
     # What its checkpoints are written with, too.
     RELEASED: Recipe((f"psutil=={PSUTIL}",), (f"megatron-core=={MEGATRON}",)),
     # What pretrain_gpt.py imports beside PyTorch; the rest is in the checkout that MEGATRON_ROOT names.
