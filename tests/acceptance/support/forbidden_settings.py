@@ -51,6 +51,7 @@ class Setting:
     gpu: Gpu = sample_plans.H100
 
 
+CHATS = {"sft": True, "data": Data(parts=(("/data/chats.jsonl", 1.0),)), "tokenizer": "org/chat"}
 MEGATRON = (
     Setting(DENSE),
     Setting(EXPERTS),
@@ -59,6 +60,9 @@ MEGATRON = (
     Setting(WIDTHS),
     Setting(BIASED),
     Setting(WINDOW),
+    # No exchange of context parallelism carries both windows and packed conversations.
+    Setting(WINDOW, {}, CHATS),
+    Setting(DENSE, {}, {"cp_comm": "a2a"}),
     Setting(DENSE, {"attention": "unfused"}),
     Setting(DENSE, {"optimizer": "muon"}),
     Setting(DENSE, {"precision": "fp8"}),
