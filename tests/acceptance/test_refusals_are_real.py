@@ -32,6 +32,7 @@ NEVER_ALONE = {
         "PAR452": "0.17 and later have the groups",
     },
     "torchtitan": {
+        "PAR398": "PyTorch lists the passes of 16,384 micro-batches, for half an hour",
         "PAR349": "0.2 ties stages",
         "PAR455": "0.2.1 and later keep the output",
         "PAR457": "of 0.2.1 alone",
@@ -39,6 +40,7 @@ NEVER_ALONE = {
         "PAR461": "0.2 has no CUDA graphs, and refuses the setting",
     },
     "torchtitan-0.3": {
+        "PAR398": "PyTorch lists the passes of 16,384 micro-batches, for half an hour",
         "PAR111": "without latent attention key-value heads divide heads: PAR112 is broken too",
         "PAR342": "it pipelines all of its models",
         "PAR345": "it shards tied weights",
