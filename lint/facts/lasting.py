@@ -30,8 +30,8 @@ def kept_by(config: LaunchConfig) -> Kept | None:
 
 def layout_at(config: LaunchConfig, folder: str, files: Files) -> Mapping[str, int]:
     """The facts of the layout that wrote the newest checkpoint of a folder, as names of files tell."""
-    own = next((each for each in readers() if each.kept(config) is not None), None)
-    return own.layout_at(config, folder, files) if own else {}
+    own = (each for each in readers() if each.kept(config) is not None)
+    return next(filter(None, (each.layout_at(config, folder, files) for each in own)), {})
 
 
 def takes_more(launch: LaunchedJob) -> bool:

@@ -175,7 +175,7 @@ def _of_kind(kind: str, value: Value) -> tuple[str, str | None] | None:
     if kind == "section":
         return "expected a section of keys in braces", None
     pattern = _WHOLE if kind == "int" else _NUMBER
-    text = isinstance(value, str) and not pattern.fullmatch(value)
+    text = isinstance(value, str) and not pattern.fullmatch(value.strip())
     if kind in ("int", "float") and text:
         return f"expected {'a whole number' if kind == 'int' else 'a number'}", None
     if kind == "int" and isinstance(value, float) and not value.is_integer():
@@ -192,7 +192,7 @@ _TRUTH = frozenset(
 
 
 #: What pydantic takes for a whole number in quotes.
-_WHOLE = re.compile(r"\s*[+-]?\d+(?:_\d+)*(?:\.0*)?\s*")
+_WHOLE = re.compile(r"[+-]?\d+(?:_\d+)*(?:\.0*)?")
 _NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
