@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Literal
 
+from ..compiler.plan import OFFLOAD, RECOMPUTE
 from ..compiler.run import Run
 
 #: Steps by which a rank's report may come after those of others; a step that is farther back is a restart.
@@ -62,6 +63,12 @@ class RunLog:
     announced: Announced | None = None
 
 
+#: Sizes of a model that an emitted train.py prints beside its layout.
+SIZES = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
+_LAYOUT = re.compile(r"\blayout ((?:\w+=\w+(?=\s|\Z)[^\S\n]*)+)")
+_WORDS = {"recompute": RECOMPUTE, "offload": OFFLOAD}
+
+
 def announcement(run: Run) -> str:
     """The line with which an entry script begins its log, in characters that need no quoting."""
     return f"parc run {run.folder} of job {run.step_digest}"
@@ -115,6 +122,21 @@ def agreed(found: Iterable[tuple[str, str]]) -> tuple[dict[str, str], tuple[str,
             kept.append(value)
     clashes = [f"{name} is {' and '.join(kept)}" for name, kept in values.items() if len(kept) > 1]
     return {name: kept[0] for name, kept in values.items()}, tuple(clashes)
+
+
+def layout_said(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Words of the lines in which an emitted train.py prints `layout name=word ...`, and which clash."""
+    return agreed(re.findall(r"\b(\w+)=(\w+)", " ".join(_LAYOUT.findall(text))))
+
+
+def numbers_said(said: Mapping[str, str], names: Iterable[str]) -> dict[str, int]:
+    """Numbers of such lines, and words of a layout by their places."""
+    found: dict[str, int] = {}
+    for name in names:
+        text, words = said.get(name, ""), _WORDS.get(name, ())
+        value = words.index(text) if text in words else whole(text)
+        found |= {} if value is None else {name: value}
+    return found
 
 
 def json_after(text: str, mark: re.Pattern[str]) -> list[dict[str, Any]]:

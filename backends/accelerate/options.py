@@ -8,8 +8,6 @@ from ..observation import Interval
 
 #: The releases that the files are written for, of TRL and of what it trains with.
 TRL, ACCELERATE, TRANSFORMERS, PEFT = "1.16", "1.15", "5.23", "0.21"
-#: Families of transformers, as their classes begin.
-Family = Literal["Llama", "Qwen2", "Qwen3"]
 
 
 class Options(Frozen):
@@ -37,13 +35,6 @@ def options_of(job: Job) -> Options:
     """The job's settings for accelerate, or the defaults."""
     found = job.options("accelerate")
     return found if isinstance(found, Options) else Options()
-
-
-def family(job: Job) -> Family:
-    """Qwen3 norms queries and keys, Qwen2 has biases of theirs alone."""
-    if job.model.qk_norm:
-        return "Qwen3"
-    return "Qwen2" if job.model.qkv_bias and not job.model.bias else "Llama"
 
 
 def token_type(job: Job) -> str:

@@ -6,8 +6,9 @@ from ...compiler.target import Refusal
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from .. import environment, model_features, refusals
+from ..huggingface.families import dropped, lacking
 from .environment import VARIABLES
-from .options import family, options_of
+from .options import options_of
 
 #: Features of models (`model_features.py`) that the Llama of transformers has, and those of a router.
 HAS = frozenset({"rope_linear", "rope_llama3", "init_std", "init_unscaled"}) | frozenset(
@@ -38,33 +39,6 @@ def _latent(job: Job) -> str | None:
         if rank
         else None
     )
-
-
-def _not_a_llama(job: Job) -> str | None:
-    """Names what transformers' family lacks; models/llama/configuration_llama.py: `validate_architecture`,
-    models/qwen3/modeling_qwen3.py: Qwen3Attention."""
-    model, name = job.model, family(job)
-    windowed = model.window is not None and model.window < job.train.seq_len
-    lacking = {
-        f"norm = {model.norm}": model.norm != "rmsnorm",
-        f"position = {model.position}": model.position != "rope",
-        f"activation = {model.activation_name}": model.activation_name != "silu",
-        "gated = false": not model.gated,
-        "bias": model.bias and name == "Qwen3",
-        "qkv_bias": model.qkv_bias and name == "Qwen3",
-        "causal = false": not model.causal,
-        f"window = {model.window}": windowed,
-        f"hidden = {model.hidden}` with `heads = {model.heads}": (
-            name == "Llama" and model.hidden % model.heads > 0
-        ),
-    }
-    found = [setting for setting, asked in lacking.items() if asked]
-    return f"the {name} of transformers has no `{found[0]}`" if found else None
-
-
-def _dropout(job: Job) -> str | None:
-    share = job.train.dropout
-    return f"the Llama of transformers has no dropout (`dropout = {share:g}`)" if share else None
 
 
 def _stages(job: Job) -> str | None:
@@ -183,7 +157,7 @@ REFUSALS = (
         "PAR469",
         "not-of-transformers",
         "the model is no Llama, Qwen2 or Qwen3",
-        _not_a_llama,
+        lacking,
         ("model",),
         "no line changes that: `target megatron {}` and `target deepspeed {}` train other models",
     ),
@@ -191,7 +165,7 @@ REFUSALS = (
         "PAR362",
         "no-dropout",
         "dropout is not 0",
-        _dropout,
+        dropped,
         ("train", "dropout"),
         "no activations are set to zero; `adapter_dropout` is another setting",
         line="dropout = 0",

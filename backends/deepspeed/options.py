@@ -4,11 +4,9 @@ from typing import Annotated, Literal
 
 from ...dsl.job import Job
 from ...dsl.settings import Data, Decides, Doc, Open
+from ..huggingface.families import windowed
 from ..observation import Observation
 from ..written_options import WrittenOptions
-
-#: Families of transformers that train.py may hold, as their classes begin.
-Family = Literal["Llama", "Qwen2", "Qwen3"]
 
 
 class Options(Observation):
@@ -104,13 +102,6 @@ def hugging_face(job: Job) -> bool:
     return options_of(job).model == "hf"
 
 
-def family(job: Job) -> Family:
-    """The family of transformers: Qwen3 norms queries and keys, Qwen2 has biases of theirs alone."""
-    if job.model.qk_norm:
-        return "Qwen3"
-    return "Qwen2" if job.model.qkv_bias and not job.model.bias else "Llama"
-
-
 def wide_gradients(job: Job) -> bool:
     """Whether gradients are reduced in fp32."""
     return options_of(job).grad_dtype == "fp32"
@@ -125,13 +116,6 @@ def evaluates(job: Job) -> bool:
     """Whether the run measures its loss on data that it does not train on."""
     options = options_of(job)
     return options.valid_data is not None and options.eval_iters > 0
-
-
-def windowed(job: Job) -> bool:
-    """Whether the window hides anything."""
-    model = job.model
-    narrow = model.window is not None and model.window < job.train.seq_len
-    return narrow and model.full_attention_every != 1
 
 
 def alternating(job: Job) -> bool:

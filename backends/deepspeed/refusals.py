@@ -6,9 +6,10 @@ from ...compiler.target import Refusal
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from .. import environment, model_features, observation, refusals, stack_problems
+from ..huggingface.families import dropped, lacking
 from . import extra, stack
 from .environment import VARIABLES
-from .options import family, hugging_face, windowed
+from .options import hugging_face
 
 #: How names of features begin that only a model with experts has.
 ROUTER = ("router", "aux_loss", "z_loss")
@@ -45,27 +46,7 @@ def _latent(job: Job) -> str | None:
 
 
 def _llama(job: Job) -> str | None:
-    """Names what transformers' family lacks; models/llama/configuration_llama.py: `validate_architecture`,
-    models/qwen3/modeling_qwen3.py: Qwen3Attention."""
-    if not hugging_face(job):
-        return None
-    model, train, name = job.model, job.train, family(job)
-    lacking = {
-        f"norm = {model.norm}": model.norm != "rmsnorm",
-        f"position = {model.position}": model.position != "rope",
-        f"activation = {model.activation_name}": model.activation_name != "silu",
-        "gated = false": not model.gated,
-        "bias": model.bias and name == "Qwen3",
-        "qkv_bias": model.qkv_bias and name == "Qwen3",
-        "causal = false": not model.causal,
-        f"window = {model.window}": windowed(job),
-        f"dropout = {train.dropout:g}": train.dropout > 0,
-        f"hidden = {model.hidden}` with `heads = {model.heads}": (
-            name == "Llama" and model.hidden % model.heads > 0
-        ),
-    }
-    found = [setting for setting, asked in lacking.items() if asked]
-    return f"the {name} of transformers has no `{found[0]}`" if found else None
+    return (lacking(job) or dropped(job)) if hugging_face(job) else None
 
 
 def _unfused_cap(job: Job) -> str | None:

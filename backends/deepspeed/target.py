@@ -22,12 +22,12 @@ from ...dsl.job import Job
 from .. import cautions
 from ..extra import unpriced
 from ..host import HOST
+from ..huggingface.families import family
 from ..pytorch_kernels import LONE_CONTEXT
 from . import extra, stack
 from .constraints import PREDICATES
 from .options import (
     Options,
-    family,
     hugging_face,
     mask_bytes,
     masked,

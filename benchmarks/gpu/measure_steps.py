@@ -24,12 +24,10 @@ from benchmarks.accuracy.rows.csv_rows import Row
 from benchmarks.gpu import card
 from benchmarks.gpu.steps import SECONDS_EACH, SETS, Outcome, Step, row, run_step, start
 
-#: The last columns.
-_LAST = ("precision_aware", "te_version")
 #: The columns of measured_public.csv: a `Row`, and the year after where it stands.
 COLUMNS = [
     name
-    for field in (*(each for each in Row.__dataclass_fields__ if each not in _LAST), *_LAST)
+    for field in Row.__dataclass_fields__
     for name in ([field, "year"] if field == "where" else [field])
 ]
 

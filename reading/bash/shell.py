@@ -133,6 +133,15 @@ class World:
     #: Whether tests of unset variables are undecided, because the environment may set them.
     given_from_outside: bool = False
 
+    def launch(self, found: LaunchedCommand) -> None:
+        """Keeps a launched command; one that a loop or another branch launches again counts once. Raises
+        OutOfLaunches beyond `MOST_LAUNCHES`."""
+        known = self.launches
+        if all(item.words != found.words or item.directives != found.directives for item in known):
+            if len(known) == MOST_LAUNCHES:
+                raise OutOfLaunches
+            known.append(found)
+
     def note(
         self,
         reason: str,

@@ -30,7 +30,6 @@ NEVER_ALONE = {
         "PAR111": "key-value heads divide heads: PAR112 is broken too",
         "PAR451": "0.16 and later train with AutoTP",
         "PAR452": "0.17 and later have the groups",
-        "PAR490": "of 4-bit weights alone, which no drawn model has: test_adapters.py",
     },
     "torchtitan": {
         "PAR398": "PyTorch lists the passes of 16,384 micro-batches, for half an hour",

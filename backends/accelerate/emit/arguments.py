@@ -5,9 +5,10 @@ from typing import Any
 from ....compiler.plan import Plan
 from ....compiler.tuning.ledger import targets
 from ....dsl.job import Job, Train
+from ...huggingface.families import family
 from ...observation import curves, log_interval
 from ...timeouts import first_seconds
-from ..options import family, options_of, token_type
+from ..options import options_of, token_type
 
 #: How the rate falls, in the words of transformers (5.23 optimization.py, get_wsd_schedule).
 DECAYS = {"linear": "linear", "cosine": "cosine", "sqrt": "1-sqrt"}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ....dsl.job import Job
-from ..options import family
+from ...huggingface.families import family
 
 
 def model_config(job: Job) -> dict[str, Any]:

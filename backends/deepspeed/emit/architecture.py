@@ -7,9 +7,10 @@ from typing import Any
 from ....compiler.plan import Plan
 from ....dsl.job import Job, Train
 from ....dsl.model import Model
+from ...huggingface.families import windowed
 from ...languages import python
 from ...languages.python import Python
-from ..options import Options, alternating, hugging_face, masked, options_of, windowed
+from ..options import Options, alternating, hugging_face, masked, options_of
 from ..stack import FORBIDS, fused_loss, fused_norms
 
 Json = dict[str, Any]

@@ -12,6 +12,7 @@ from ....reading.facts import Value
 from ... import environment
 from ...fabric import fabric
 from ...health import checked, health
+from ...huggingface.families import family
 from ...languages import json, python
 from ...link_words import link
 from ...observation import curves, log_interval
@@ -25,7 +26,7 @@ from ...run_folder import FILE, Checkpoints, run_json, run_values
 from ...timeouts import first_seconds, later_seconds
 from ..environment import VARIABLES, threads
 from ..extra import broken_keys
-from ..options import family, hugging_face, options_of
+from ..options import hugging_face, options_of
 from ..target import ENTRY, TARGET
 from .architecture import architecture, model_json
 from .config import ds_config

@@ -5,8 +5,20 @@ from collections.abc import Callable, Iterable, Mapping
 from statistics import median
 from typing import Any
 
-from ....compiler.plan import OFFLOAD, RECOMPUTE
-from ...log import Pace, RunLog, Unit, agreed, json_after, merged, number, plain, whole
+from ....compiler.plan import OFFLOAD
+from ...log import (
+    SIZES,
+    Pace,
+    RunLog,
+    Unit,
+    agreed,
+    json_after,
+    layout_said,
+    merged,
+    number,
+    numbers_said,
+    plain,
+)
 from ..option_rows import ROWS
 
 #: Ways in which a step is reported, the most exact first: parc's train.py (`report`), DeepSpeed 0.19.8's
@@ -36,8 +48,6 @@ TOKENS = re.compile(r"\| (\d+(?:\.\d+)?) s/step \| (\d[\d,]*) tokens/s")
 TIMERS = re.compile(
     r"time \(ms\) \| fwd: (\d+\.\d+) \| bwd: (\d+\.\d+) \|.{0,200}?\| step: (\d+\.\d+)"
 )
-#: parc's train.py (`announce`).
-LAYOUT = re.compile(r"\blayout ((?:\w+=\w+(?=\s|\Z)[^\S\n]*)+)")
 #: runtime/config.py:664
 CONFIG = re.compile(r"json = (?=\{)")
 
@@ -51,15 +61,15 @@ def read_log(text: str) -> RunLog | None:
     unit, lines = reports[0]
     configs = json_after(text, CONFIG)
     config = next(iter(configs), {})
-    announced, clashes = agreed(re.findall(r"\b(\w+)=(\w+)", " ".join(LAYOUT.findall(text))))
+    announced, clashes = layout_said(text)
     _, changed = agreed(pair for each in configs for pair in _facts(each))
     return RunLog(
         target="deepspeed",
         unit=unit,
         paces=merged(Pace(int(step), number(value)) for step, value in lines),
-        layout=_layout(config) | _announced(announced, LAYOUT_NAMES),
-        train=_train(config, text) | _announced(announced, ("global_batch", "seq_len")),
-        model=_announced(announced, SIZES),
+        layout=_layout(config) | numbers_said(announced, LAYOUT_NAMES),
+        train=_train(config, text) | numbers_said(announced, ("global_batch", "seq_len")),
+        model=numbers_said(announced, SIZES),
         stack=_stack(config),
         clashes=clashes + changed,
         step_tokens=_product(TOKENS, text, float),
@@ -88,19 +98,6 @@ LAYOUT_NAMES = (
     "recompute",
     "offload",
 )
-#: Sizes of the model, as model.json has them.
-SIZES = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
-WORDS = {"recompute": RECOMPUTE, "offload": OFFLOAD}
-
-
-def _announced(said: Mapping[str, str], names: Iterable[str]) -> dict[str, int]:
-    """Numbers that parc's train.py prints, and words of a layout as theirs."""
-    found: dict[str, int] = {}
-    for name in names:
-        text, words = said.get(name, ""), WORDS.get(name, ())
-        value = words.index(text) if text in words else whole(text)
-        found |= {} if value is None else {name: value}
-    return found
 
 
 def _layout(config: Mapping[str, Any]) -> dict[str, int]:

@@ -45,7 +45,6 @@ _ALWAYS: Mapping[str, str | None] = {
     "training.max_norm.0": "inf",
 }
 _MODEL = ("model.name", "model.flavor")
-_FOLDER = "job.dump_folder"
 #: Keys of [validation] that a job says.
 _EVALUATION = ("enable", "dataset", "dataset_path", "local_batch_size", "seq_len", "freq", "steps")
 
@@ -56,10 +55,6 @@ def says(config: LaunchConfig, setting: Setting) -> bool | None:
     row = next((row for row in ROWS.rows if names & {*row.names}), None)
     if setting.scope == "argument" and config.setting("toml", setting.name.removeprefix("--")):
         return True  # it stands among the keys, too, and is judged as one
-    if setting.name == _FOLDER and any(
-        f"--{_FOLDER}" == each.name for each in config.all("argument")
-    ):
-        return True  # the target block has what the command says
     if setting.name == OVERLAP and text in ("False", "false"):
         return True
     if setting.scope == "python" and _is_structure(config, setting):

@@ -82,11 +82,12 @@ def _config(
 
 
 def _told(settings: Settings, own: Collection[str] = ()) -> Iterator[Setting]:
-    """Settings in effect: those of a file, and a command's `own` options, which go before them."""
+    """Settings in effect: those of a file, and a command's `own` options as far as they are known, which go
+    before them."""
     scope = "python" if settings.path.endswith(".py") else "toml"
     for key, value in settings.values.items():
         place = settings.place(key)
-        if place.path != settings.path and key not in own:
+        if place.path != settings.path and (key not in own or isinstance(value, Unknown)):
             continue
         name = settings.written.get(key, key)
         values = value if isinstance(value, list) else [value]

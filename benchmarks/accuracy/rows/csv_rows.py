@@ -97,12 +97,12 @@ class Row:
     dispatcher: str
     ep_overlap: int | None
     moment_dtype: str
-    precision_aware: int | None
-    te_version: str
     fused_ce: str
     recipe_graph: str
     offload_layers: int | None
     position: str
+    precision_aware: int | None
+    te_version: str
 
     @property
     def timed(self) -> bool:

@@ -1,5 +1,6 @@
-"""A row of a fine-tuning table -> the rows that it may stand for: each setting that it leaves open, by how
-often runs of its framework and time have it so."""
+"""A row of a fine-tuning table -> the rows that it may stand for: each value of a setting that it leaves
+open, with its chance. Chances are judged, from defaults of frameworks and from reports; none is counted.
+"""
 
 from __future__ import annotations
 

@@ -6,15 +6,7 @@ from itertools import dropwhile
 from ... import sbatch_options
 from ...facts import Unknown
 from ...sbatch_options import BatchOption
-from ..shell import (
-    DEEPEST,
-    MOST_LAUNCHES,
-    LaunchedCommand,
-    OutOfLaunches,
-    Shell,
-    Variable,
-    text_key,
-)
+from ..shell import DEEPEST, LaunchedCommand, Shell, Variable, text_key
 from ..source import PlacedText, file_source, text_source
 from ..statements.run_statement import run_text
 from ..trace import MOST_COMMANDS, TracedCommand, program
@@ -380,8 +372,7 @@ def enter_job(shell: Shell, given: Sequence[BatchOption]) -> None:
 
 
 def _record(shell: Shell, words: list[Word]) -> bool:
-    """Record a launched command; one that a loop or another branch launches again counts once."""
-    known = shell.world.launches
+    """Record a launched command."""
     found = LaunchedCommand(
         tuple(words),
         shell.wrappers,
@@ -392,10 +383,7 @@ def _record(shell: Shell, words: list[Word]) -> bool:
         shell.scripts,
         shell.cwd,
     )
-    if all(item.words != found.words or item.directives != found.directives for item in known):
-        if len(known) == MOST_LAUNCHES:
-            raise OutOfLaunches
-        known.append(found)
+    shell.world.launch(found)
     if shell.output is not None:
         unknown = Unknown(f"what `{program(words[0])}` prints is not known before it runs")
         shell.output.append(words[0].pieces[0]._replace(text=unknown))

@@ -82,6 +82,7 @@ DEEPSPEED = (
     Setting(KEYS, {}, {"model": "hf"}),
     Setting(WIDTHS, {}, {"model": "hf"}),
     Setting(TIED_WHOLE, {}, {"model": "hf"}),
+    Setting(DENSE, {"weights": "/weights", "tune": "qlora", "adapter_rank": 8}, {"model": "hf"}),
     Setting(DENSE, {}, {"extra": {"prescale_gradients": True}}),
     Setting(DENSE, {}, {"extra": {"gradient_predivide_factor": 2.0}}),
     Setting(DENSE, {}, {"extra": {"zero_optimization.compute_grad_norm": False}}),
