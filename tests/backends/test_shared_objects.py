@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import pytest
 
 from parc.backends.launch_files import read_jobs
+
+#: Of a processor; about 1 alone on a worker, and the paths through the first and the third are 9^12 and 9^9.
+SECONDS = 10
 
 _NEMO = "from nemo import lightning as nl\nx0 = nl.MegatronStrategy(tensor_model_parallel_size=2)\n"
 _HELD = "".join(f"x{n + 1} = C({', '.join(f'k{k}=x{n}' for k in range(9))})\n" for n in range(12))
@@ -30,7 +34,8 @@ MODULES = {
 def test_a_module_ends(kind: str) -> None:
     text, beyond = MODULES[kind]
     read_jobs({"config.py": _NEMO, "run.sh": "torchrun a.py\n"})  # loads the readers
+    gc.collect()  # what other tests of this worker left is not the reader's
     started = time.process_time()
     found = read_jobs({"config.py": text})
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < SECONDS
     assert any(each.over_limit for job in found for each in job.unread) is beyond

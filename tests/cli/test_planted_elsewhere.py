@@ -183,12 +183,13 @@ def test_a_plan_that_is_compared_reads_its_own_folder_alone(
 ) -> None:
     assert run("compile", "job.par", "-o", "out", "--no-report").code == 0
     plan = json.loads(Path("out/plan.json").read_text())
-    (home / "secret.sh").write_text("torchrun pretrain_gpt.py --num-layers 77\n")
+    (home / "secret.sh").write_text("torchrun pretrain_gpt.py --num-layers 7171\n")
     where = target.replace("../home", os.path.relpath(home, "out")).replace("HOME", str(home))
     plan["plans"][0]["target"] = where
     Path("out/plan.json").write_text(json.dumps(plan))
     ran = run("compare", "out", "job.par")
-    assert ran.code in (0, 1, 2) and "77" not in ran.out + ran.err
+    told = (ran.out + ran.err).replace(str(home), "")  # whose name may have any digits
+    assert ran.code in (0, 1, 2) and "7171" not in told
 
 
 @pytest.mark.parametrize("key", ["baseline", "exceptions", "spec"])

@@ -33,7 +33,7 @@ def all_values(case: Case) -> dict[str, tuple[int, ...]]:
         "nodes": job.cluster.nodes,
         "pp": [each for each in degrees if each in stages],
         "vpp": [each for each in stages if each <= len(stages) / 2] or [1],
-        "zero": range(LARGEST["zero"] + 1),
+        "zero": _stages(case),
         "micro_batch": divisors(job.train.global_batch),
         "recompute_layers": range(job.model.layers),
     }
@@ -43,6 +43,12 @@ def all_values(case: Case) -> dict[str, tuple[int, ...]]:
         name: _alone(case, name, every.get(name, degrees)) if name in decided else (NEUTRAL[name],)
         for name in ORDER
     }
+
+
+def _stages(case: Case) -> Sequence[int]:
+    """Every stage of ZeRO, but for a target that always shards: `estimate` refuses the others."""
+    offered = case.domains["zero"]
+    return range(LARGEST["zero"] + 1) if 0 in offered else offered
 
 
 def _alone(case: Case, name: str, values: Sequence[int]) -> tuple[int, ...]:

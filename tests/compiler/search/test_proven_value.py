@@ -13,8 +13,13 @@ from parc.dsl.diagnostics import JobError
 from tests.support.drawn_jobs import readable_job
 from tests.support.solver_and_sweep import target_of
 
-#: A quantity of a goal -> the number of an estimate that it is.
-NUMBERS = {"step_time": "step_seconds", "mfu": "mfu", "cost": "cost", "days": "days"}
+#: A quantity of a goal -> the number of an estimate that it is, and its unit in those of the proof (seconds).
+NUMBERS = {
+    "step_time": ("step_seconds", 1),
+    "mfu": ("mfu", 1),
+    "cost": ("cost", 1),
+    "days": ("days", 86_400),
+}
 #: The solver's integers and the numbers of an estimate.
 ROUNDING = 1e-8
 JOBS, SEEDS = 8, (64, *range(1700, 1730))
@@ -35,7 +40,8 @@ def forgone(found: Plan) -> float:
     """By what share the chosen layout is worse than what is proven."""
     direction, quantity = found.proof.objective.split()
     assert found.proof.value is not None
-    share: float = getattr(found.estimate, NUMBERS[quantity]) / found.proof.value
+    name, unit = NUMBERS[quantity]
+    share: float = getattr(found.estimate, name) * unit / found.proof.value
     return 1 - share if direction == "maximize" else share - 1
 
 
