@@ -18,14 +18,23 @@ from parc.dsl import Job, loads
 
 #: Steps of each; the first of them warm up.
 STEPS = 20
-RELEASES = {"torchtitan": "0.2.2", "deepspeed": "0.19"}
+RELEASES = {"torchtitan": "0.2.2", "deepspeed": "0.19", "accelerate": "1.15"}
 #: What each target's block says beside its release: made-up tokens, no checkpoints.
-SETTINGS = {"torchtitan": "save = false", "deepspeed": 'save = none; adam = "torch"'}
+SETTINGS = {
+    "torchtitan": 'version = "0.2.2"; save = false',
+    "deepspeed": 'version = "0.19"; save = none; adam = "torch"',
+    "accelerate": "data = synthetic; save = none; log_interval = 1",
+}
+
+
+#: Adapters beside weights that are drawn: run.py leaves the folder out.
+ADAPTERS = '; weights = "none"; tune = lora; adapter_rank = 16'
 
 
 @dataclass(frozen=True)
 class Trained:
-    """`model` is what its block is made from, `settings` are further ones of the target's block."""
+    """`model` is what its block is made from, `settings` and `train` are further ones of the blocks
+    of the target and of the training."""
 
     name: str
     title: str
@@ -37,6 +46,7 @@ class Trained:
     recompute: str = "none"
     compile: bool = False
     settings: str = ""
+    train: str = ""
 
 
 LLAMA_1B = ("Llama-3.2-1B", "std.llama3_2_1b {}")
@@ -52,6 +62,9 @@ JOBS = (
     Trained("d-1b", *LLAMA_1B, "deepspeed", 4096, 2, 4),
     Trained("t-1b-compile", *LLAMA_1B, "torchtitan", 4096, 2, 4, compile=True),
     Trained("t-moe", *QWEN_MOE, "torchtitan", 4096, 1, 4),
+    Trained("a-1b", *LLAMA_1B, "accelerate", 4096, 2, 4),
+    Trained("a-1b-full", *LLAMA_1B, "accelerate", 4096, 4, 2, "full"),
+    Trained("a-1b-lora", *LLAMA_1B, "accelerate", 4096, 4, 2, train=ADAPTERS),
     Trained("t-1b-selective", *LLAMA_1B, "torchtitan", 4096, 2, 4, "selective"),
     Trained("t-1b-full", *LLAMA_1B, "torchtitan", 4096, 2, 4, "full"),
     Trained("t-8b-8", *LLAMA_8B_8, "torchtitan", 4096, 2, 2),
@@ -67,14 +80,14 @@ JOBS = (
 
 def text_of(trained: Trained, gpu: str) -> str:
     """The job's file, for one GPU of the standard library."""
-    settings = f'version = "{RELEASES[trained.target]}"', SETTINGS[trained.target], trained.settings
+    settings = "; ".join(filter(None, (SETTINGS[trained.target], trained.settings)))
     batch = trained.micro_batch * trained.microbatches
-    compiled = "; compile = true" if trained.compile else ""
+    further = ("; compile = true" if trained.compile else "") + trained.train
     return (
         f"model m from {trained.model}\n"
         f"cluster one {{ gpu = std.{gpu}; nodes = 1; gpus_per_node = 1 }}\n"
-        f"train {{ seq_len = {trained.seq_len}; global_batch = {batch}; steps = {STEPS}{compiled} }}\n"
-        f"target {trained.target} {{ {'; '.join(filter(None, settings))} }}\n"
+        f"train {{ seq_len = {trained.seq_len}; global_batch = {batch}; steps = {STEPS}{further} }}\n"
+        f"target {trained.target} {{ {settings} }}\n"
     )
 
 
@@ -88,7 +101,7 @@ def plan_of(trained: Trained, gpu: str) -> Plan:
     layout = {
         "micro_batch": trained.micro_batch,
         "recompute": RECOMPUTE.index(trained.recompute),
-        "zero": 2 if trained.target == "deepspeed" else 0,
+        "zero": 0 if trained.target == "torchtitan" else 2,
     }
     given = Proof(status="GIVEN", objective="none", value=0, bound=0, layouts=1, seconds=0)
     estimate = parc.estimate(job, layout, trained.target)

@@ -5,10 +5,11 @@ compile` writes them, each a process of its own, the next importing while one tr
 
     probe.jsonl      the probe's rows; parc measure --rows FOLDER/probe.jsonl -o site.par
     trained.csv      lines in the form of measured_public.csv, which benchmarks/accuracy/accuracy.py scores
+    tuned.csv        steps and memory of the jobs of target accelerate
     jobs/NAME/       each job with plan.json, launch files and log; parc calibrate FOLDER/jobs/* -o site.par
 
-A second call goes on with what the first had no time for. Needs parc, PyTorch with CUDA, torchtitan and
-DeepSpeed; `--prepare GPU` writes the jobs alone, for a machine to which they are carried.
+A second call goes on with what the first had no time for. Needs parc, PyTorch with CUDA, torchtitan,
+DeepSpeed and TRL; `--prepare GPU` writes the jobs alone, for a machine to which they are carried.
 """
 
 from __future__ import annotations
@@ -36,19 +37,21 @@ from benchmarks.gpu.emitted_jobs import (
     text_of,
 )
 from benchmarks.gpu.measure_steps import COLUMNS, over_after, told
+from benchmarks.gpu.steps import Outcome
 from benchmarks.gpu.turns import Ended, Program, in_turn
 from parc.backends import BACKENDS
 from parc.calibrate.probe.local_run import run_probe
 from parc.dsl.diagnostics import JobError
 
 #: Minutes of the whole, of the probe, and seconds of one job, imports aside.
-MINUTES, PROBE_MINUTES, EACH_SECONDS = 12.0, 1.5, 90.0
+MINUTES, PROBE_MINUTES, EACH_SECONDS = 12.0, 2.0, 90.0
 #: Seconds that the last job needs at least: it does not begin with less.
 LEAST_SECONDS = 20.0
 #: Arguments after which each framework tells of every step.
 EACH_STEP = {
     "torchtitan": ("--metrics.log_freq=1", f"--training.steps={STEPS}"),
     "deepspeed": ("--log-interval=1", f"--steps={STEPS}"),
+    "accelerate": ("--model_name_or_path=",),  # weights are drawn
 }
 
 
@@ -86,9 +89,9 @@ def train(
     Returns what failed and why, and how many jobs were left out.
     """
     file = folder / "trained.csv"
-    known = set(_ids(file))
+    known = {*_known(file, "id"), *_known(folder / "tuned.csv", "name")}
     library = gpu_names.GPUS[machine.gpu]
-    left = [each for each in jobs if _id(machine.gpu, each) not in known]
+    left = [each for each in jobs if not known & {each.name, _id(machine.gpu, each)}]
     by_name = {each.name: each for each in left}
     failures, ended = [], 0
     for program, end in run(prepare(left, library, folder)):
@@ -102,6 +105,9 @@ def train(
             continue
         about = f"{machine.about}, {machine.today.isoformat()}"
         year = machine.today.year
+        if trained.target == "accelerate":  # whose stack no line of measured_public.csv can name
+            _add_tuned(folder / "tuned.csv", trained, result, end.device, about)
+            continue
         _add(file, row(trained, plan, result, machine.gpu, about, year, end.device))
     if ended < len(left):
         failures.append(f"{len(left) - ended} of {len(left)} jobs left out: the time is over")
@@ -112,17 +118,29 @@ def _id(gpu: str, trained: Trained) -> str:
     return f"own-{gpu.lower()}-{trained.name}"
 
 
-def _ids(file: Path) -> list[str]:
+def _known(file: Path, column: str) -> list[str]:
     if not file.exists():
         return []
     with file.open(encoding="utf-8", newline="") as lines:
-        return [line["id"] for line in csv.DictReader(lines)]
+        return [line[column] for line in csv.DictReader(lines)]
 
 
-def _add(file: Path, line: dict[str, str]) -> None:
+def _add_tuned(file: Path, trained: Trained, result: Outcome, device: int, about: str) -> None:
+    line = {
+        "name": trained.name,
+        "seconds": f"{result.seconds or 0:.5g}",
+        "reserved_gib": f"{(result.peak_bytes or 0) / 2**30:.3f}",
+        "device_gib": f"{device / 2**30:.3f}",
+        "oom": str(int(result.out_of_memory)),
+        "where": about,
+    }
+    _add(file, line, list(line))
+
+
+def _add(file: Path, line: dict[str, str], columns: Sequence[str] = COLUMNS) -> None:
     new = not file.exists()
     with file.open("a", encoding="utf-8", newline="") as lines:
-        writer = csv.DictWriter(lines, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(lines, columns, lineterminator="\n")
         if new:
             writer.writeheader()
         writer.writerow(line)

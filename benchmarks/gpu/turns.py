@@ -50,6 +50,7 @@ if turn and "LOCAL_RANK" in os.environ:
 IMPORTS = {
     "torchtitan": "torch.distributed torch._dynamo torchtitan.distributed torchtitan.models",
     "deepspeed": "torch.distributed deepspeed transformers",
+    "accelerate": "torch.distributed accelerate datasets transformers trl",
 }
 
 

@@ -4,7 +4,7 @@ import ast
 from importlib import resources
 
 #: In the order in which they build on each other; the last one is started.
-MODULES = ("cases", "ranks", "kernels", "clock", "machine", "starting", "timed_gpus")
+MODULES = ("cases", "ranks", "training", "kernels", "clock", "machine", "starting", "timed_gpus")
 
 
 def bundled() -> str:

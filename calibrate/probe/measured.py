@@ -22,7 +22,8 @@ from .levels import (
 )
 from .outliers import outliers
 from .prices import OPERATION
-from .rows import Probe
+from .rows import Probe, Training
+from .trained_models import Trained, trained
 
 #: Significant digits of a number that is written.
 DIGITS = 3
@@ -39,8 +40,9 @@ PEAKS: Mapping[str, tuple[str, ...]] = {
 @dataclass(frozen=True)
 class Measured:
     """`levels` by name as kernels reach them alone, shares of at most 1; `cluster` holds what is believed of
-    them in training, on top of the library's `gpu_entry` and `cluster_entry`, None where it has none. `paces`
-    is the time of each kernel of attention over the price of the fastest."""
+    them in training, with what the steps of `trained` tell, on top of the library's `gpu_entry` and
+    `cluster_entry`, None where it has none. `paces` is the time of each kernel of attention over the price of
+    the fastest."""
 
     probe: Probe
     cluster: Cluster
@@ -50,6 +52,7 @@ class Measured:
     raised: tuple[str, ...]
     paces: Mapping[str, float]
     warnings: tuple[Diagnostic, ...]
+    trained: Trained
 
     @property
     def untold(self) -> list[str]:
@@ -78,7 +81,8 @@ def measured(probe: Probe) -> Measured:
         looped = with_value(looped, level.number, level.value)
     paces = attention_paces(probe.finished, looped)
     entries = (gpu_entry, cluster_entry)
-    return Measured(probe, cluster, *entries, kept, raised, paces, tuple(warnings))
+    models = trained(cluster, [row for row in probe.finished if isinstance(row, Training)])
+    return Measured(probe, models.cluster, *entries, kept, raised, paces, tuple(warnings), models)
 
 
 def _first_failure(probe: Probe) -> str | None:

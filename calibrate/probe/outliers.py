@@ -7,7 +7,18 @@ from statistics import median
 
 from ...dsl.diagnostics import Diagnostic
 from .codes import SLOW_LINK, SLOW_RANK
-from .rows import Attention, Collective, Copy, Launch, Machine, Probe, Product, Row, Stream
+from .rows import (
+    Attention,
+    Collective,
+    Copy,
+    Launch,
+    Machine,
+    Probe,
+    Product,
+    Row,
+    Stream,
+    Training,
+)
 
 #: Time over the median of its peers from which a GPU counts as slow. GPUs of one model in one cluster differ
 #: by 8 % in the mean (Sinha et al. 2022, arXiv 2208.11035).
@@ -23,6 +34,7 @@ WORK: Mapping[str, type] = {
     "memory": Stream,
     "copies to its host": Copy,
     "kernel launches": Launch,
+    "training steps": Training,
 }
 #: Host and number of a GPU there: starts of the probe may give hosts other ranks.
 Place = tuple[str, int]

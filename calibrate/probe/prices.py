@@ -13,7 +13,9 @@ from ...compiler.time import attention_kernels, collectives, kernels, layers
 from ...dsl.hardware import Cluster
 from ...dsl.job import Job, TargetSpec, Train
 from ...dsl.model import Model
-from .rows import Attention, Collective, Copy, Launch, Product, Row, Stream
+from .. import site
+from .rows import Attention, Collective, Copy, Launch, Product, Row, Stream, Training
+from .trained_models import run_of
 
 #: Seconds that an operation of next to no size takes from Python to its kernel where `host_time` is 1: 1.8 us
 #: on a CPU on which torchtitan's layer takes 0.655 ms without launches (tests/acceptance/probes/
@@ -43,6 +45,8 @@ def _price(row: Row, cluster: Cluster) -> Any:
             return row.bytes / cluster.gpu.pcie
         case Launch():
             return OPERATION * cluster.host_time
+        case Training():
+            return site.predicted_seconds(run_of(row, cluster), cluster)
 
 
 def _attention(row: Attention, cluster: Cluster) -> Any:

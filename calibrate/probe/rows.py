@@ -114,6 +114,22 @@ class Stream(Timed):
     bytes: Positive
 
 
+class Training(Timed):
+    """A step of a small decoder (program/training.py): `batch` sequences of `seq_len` tokens."""
+
+    kind: Literal["training"]
+    layers: Positive
+    hidden: Positive
+    heads: Positive
+    kv_heads: Positive
+    ffn: Positive
+    vocab: Positive
+    batch: Positive
+    seq_len: Positive
+    recompute: Literal["none", "selective", "full"]
+    compile: bool
+
+
 class Copy(Timed):
     """`bytes` between a GPU and pinned memory of its host."""
 
@@ -132,7 +148,7 @@ class Collective(Timed):
     stride: Positive
 
 
-Row = Product | Attention | Launch | Stream | Copy | Collective
+Row = Product | Attention | Launch | Stream | Training | Copy | Collective
 _LINE: TypeAdapter[Machine | Row] = TypeAdapter(
     Annotated[Machine | Row, Field(discriminator="kind")]
 )

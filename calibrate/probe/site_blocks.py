@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from statistics import median
 
 from pydantic import BaseModel
 
@@ -13,6 +15,7 @@ from ..setting_text import SettingValue, setting_text
 from ..site_file import LEFT_TO_THE_JOB, canonical, signed, stem_of
 from .in_training import BIASES
 from .measured import Measured
+from .trained_models import Trained
 
 #: Settings that are stated even where they are the library's: what the probe was asked for.
 _HOST = {"node_memory", "cpu_cores"}
@@ -54,6 +57,8 @@ def summary(found: Measured) -> list[str]:
         lines.append(
             f"As the library has it, within what loops tell of training: {', '.join(kept)}"
         )
+    if found.trained.count:
+        lines.append(_models(found.trained))
     if found.untold:
         lines.append(f"Not told by any case, and left as they were: {', '.join(found.untold)}")
     if machine.nodes == 1:
@@ -61,6 +66,18 @@ def summary(found: Measured) -> list[str]:
     if len(found.paces) > 1:
         lines.append(f"Attention, time over the fastest kernel's: {_paces(found.paces)}")
     return lines
+
+
+def _models(found: Trained) -> str:
+    """How far prices are from the steps of small models."""
+    before, after = (
+        [abs(math.expm1(each)) for each in errors] for errors in (found.before, found.after)
+    )
+    count = "1 small model" if found.count == 1 else f"{found.count} small models"
+    return (
+        f"Steps of {count}: predicted within {100 * median(after):.1f} % (median; at most "
+        f"{100 * max(after):.1f} %), and by loops of kernels alone within {100 * median(before):.1f} %"
+    )
 
 
 def _as_the_library(name: str, found: Measured) -> bool:

@@ -72,8 +72,9 @@ def machine(cluster: Cluster, nodes: int, **changed: object) -> Case:
 
 
 def planned(ranks: int, per_node: int) -> list[Case]:
-    """What the probe would time on such a cluster."""
-    return cases("cuda", ("bf16", "fp8"), KERNELS, ranks, per_node)
+    """What the probe would time on such a cluster, but for whole steps: TRUE is what loops reach."""
+    made = cases("cuda", ("bf16", "fp8"), KERNELS, ranks, per_node)
+    return [case for case in made if case["kind"] != "training"]
 
 
 def rows(cluster: Cluster, nodes: int, slower: Slower = lambda case, rank: 1.0) -> list[Case]:

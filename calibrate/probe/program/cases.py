@@ -21,11 +21,14 @@ SIZES: dict[str, Any] = {
         "sequences": ((8, 1024), (4, 2048), (2, 4096), (1, 8192), (1, 16_384), (1, 32_768)),
         "heads": ((32, 64), (32, 128)), "streams": (GIB, 2 * GIB, 4 * GIB),
         "messages": (64 * 1024, MIB, 8 * MIB, 64 * MIB, 512 * MIB), "copies": (64 * MIB, GIB),
+        "models": ((8, 2048, 32, 8, 8192, 32_768), (4, 4096, 32, 8, 14_336, 32_768)),
+        "batches": (2, 4096), "few": (1, 256), "compiles": True,
     },
     "cpu": {
         "widths": ((256, 256), (512, 256), (512, 512)), "rows": (128, 256, 512), "small": (8, 16),
         "sequences": ((1, 128), (1, 256), (1, 512)), "heads": ((4, 64),),
         "streams": (32 * MIB, 64 * MIB), "messages": (16 * 1024, 256 * 1024, 2 * MIB), "copies": (),
+        "models": ((2, 256, 4, 2, 512, 512),), "batches": (1, 128), "few": (1, 8), "compiles": False,
     },
 }  # fmt: skip
 
@@ -56,7 +59,11 @@ def cases(
     first = [case for kind in kinds for case in kind[:2]]
     rest = [case for kind in kinds for case in kind[2:]]
     order.shuffle(rest)
-    return first + rest
+    eager, compiled = (
+        [case for case in _trainings(device) if case["compile"] is each] for each in (False, True)
+    )
+    quarter = len(rest) // 4  # compilation takes as long as all that is before
+    return first + eager + rest[:quarter] + compiled + rest[quarter:]
 
 
 def _products(device: str, dtypes: Sequence[str]) -> Iterator[Case]:
@@ -88,6 +95,28 @@ def _attentions(device: str, kernels: Sequence[str]) -> Iterator[Case]:
 def _streams(device: str) -> Iterator[Case]:
     for size in SIZES[device]["streams"]:
         yield from ({"kind": "stream", "operands": count, "bytes": size} for count in (2, 3))
+
+
+def _trainings(device: str) -> Iterator[Case]:
+    """Steps of small models: all ways of recomputation, few tokens, for which the GPU waits, and compiled."""
+    sizes = SIZES[device]
+    small, *larger = sizes["models"]
+    for recompute in ("none", "full", "selective"):
+        yield _training(small, sizes["batches"], recompute=recompute)
+    yield _training(small, sizes["few"])
+    for model in larger:
+        yield _training(model, sizes["batches"])
+    if sizes["compiles"]:
+        for model in sizes["models"]:
+            yield _training(model, sizes["batches"], compile=True)
+
+
+def _training(
+    model: tuple[int, ...], batch: tuple[int, int], recompute: str = "none", compile: bool = False
+) -> Case:
+    names = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
+    shape = {**dict(zip(names, model, strict=True)), "batch": batch[0], "seq_len": batch[1]}
+    return {"kind": "training", **shape, "recompute": recompute, "compile": compile}
 
 
 def _copies(device: str) -> Iterator[Case]:

@@ -16,7 +16,7 @@ SAMPLES, BATCH_SECONDS = 5, {"cuda": 0.08, "cpu": 0.02}
 #: training: products for fractions of a second reach 0.83 of an H100's peak (what levels.py makes of
 #: benchmarks/data/kernels_public.csv), and 0.73 in the long run (SemiAnalysis, MI300X vs H100 vs H200
 #: Benchmark Part 1: Training, 2024).
-HEATING, HEATED = 12, ("product", "attention")
+HEATING, HEATED = 12, ("product", "attention", "training")
 
 
 def timed(case: Case, kernels: Kernels) -> Case:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .cases import Case
 from .ranks import Ranks
+from .training import training_step
 
 Run = Callable[[], Any]
 #: PyTorch's name of a precision of 16 bits.
@@ -105,6 +106,9 @@ class Kernels:
         if case["operands"] == 2:
             return lambda: made[0].copy_(made[1])
         return lambda: self.torch.add(made[1], made[2], out=made[0])
+
+    def training(self, case: Case) -> Run:
+        return training_step(self.torch, self.device, self.half, case)
 
     def copy(self, case: Case) -> Run:
         host = self.torch.empty(case["bytes"] // 2, dtype=self.half, pin_memory=True)

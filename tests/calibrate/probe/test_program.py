@@ -42,7 +42,7 @@ def test_any_beginning_of_the_cases_has_all_kinds() -> None:
     planned = cases("cuda", ("bf16", "fp8"), simulated_probe.KERNELS, 16, 8)
     assert len({key(case) for case in planned}) == len(planned)
     kinds = {case["kind"] for case in planned}
-    assert kinds == {"product", "attention", "launch", "stream", "copy", "collective"}
+    assert kinds == {"product", "attention", "launch", "stream", "training", "copy", "collective"}
     shapes = {(c["size"], c["stride"]) for c in planned if c["kind"] == "collective"}
     assert shapes == set(group_shapes(16, 8)) == {(2, 1), (4, 1), (8, 1), (2, 8), (16, 1)}
     begun = planned[: len(planned) // 4]
