@@ -118,7 +118,7 @@ def _python(launch: LaunchedCommand, rest: list[Word]) -> Started:
 
 def _launched(launch: LaunchedCommand, launcher: str, rest: list[Word]) -> Started:
     """A program of torchrun, deepspeed or accelerate, whose options end at its file or `-m module`."""
-    index = _entry(rest)
+    index = entry_index(rest)
     given = launcher_options(launch.words[0], [_named(item) for item in rest[:index]])
     entry = rest[index] if index < len(rest) else None
     return Started(launcher, given, entry, tuple(rest[index + 1 :]), launch)
@@ -155,7 +155,8 @@ def _named(item: Word) -> Word:
     return item if long is None else word(long, item.path, item.line, item.column)
 
 
-def _entry(words: Sequence[Word]) -> int:
+def entry_index(words: Sequence[Word]) -> int:
+    """Where the program of a launcher stands among its words; their number where it is not found."""
     index = 0
     while index < len(words):
         item = words[index]

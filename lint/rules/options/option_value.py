@@ -84,7 +84,9 @@ class _Fault:
 
 def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fault | None:
     """The fault of an option's value for one of its forms."""
-    name, texts = option.name, [str(value) for value in setting.values]
+    first, *others = [str(value) for value in setting.values] or [""]
+    #: Empty arguments behind a value are another rule's.
+    name, texts = option.name, [first, *filter(None, others)] if setting.values else []
     if not texts and option.count in ("", "+"):
         wanted = option.kind in NUMBERS or option.choices
         return _Fault(f"{name} has no value") if wanted and not _expanded(launch, setting) else None

@@ -21,6 +21,7 @@ from ....backends.huggingface.option_rows import LR_SCHEDULE, OPTIM
 from ....backends.released_options import ReleasedOption
 from ....dsl.diagnostics import Severity, did_you_mean
 from ....reading.facts import Setting, Unknown, text_of
+from ...facts.empty_value import emptied
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import TRANSFORMERS, Release
 from ...facts.trainer import reads_training_arguments
@@ -99,11 +100,16 @@ def _judged(
     forms = release.forms(name)
     #: A parser that is not in sight may be another one.
     level: Severity | None = None if own is not None else "warning"
-    if forms:
+    if forms and emptied(launch, setting) is None:
         faults = [_fault(setting, each) for each in forms]
         if all(faults) and not launch.declares(setting.name):
             yield Complaint(faults[-1], setting, severity=level)
-    elif own is not None and not _known(release, name) and not launch.declares(setting.name):
+    elif (
+        not forms
+        and own is not None
+        and not _known(release, name)
+        and not launch.declares(setting.name)
+    ):
         message = f"no dataclass of {launch.config.program}'s HfArgumentParser has {setting.name}"
         options = (*(f"--{field}" for field in own), *release.history.names)
         yield Complaint(message, setting, help=did_you_mean(setting.name, options))
@@ -121,7 +127,7 @@ def _fault(setting: Setting, option: ReleasedOption) -> str:
     """The fault of the value; empty where it may be right."""
     if any(isinstance(value, Unknown) for value in setting.values):
         return ""
-    texts = [str(value) for value in setting.values]
+    texts = [str(value) for value in setting.values if value != "" or len(setting.values) == 1]
     if any(_FILLED_IN.search(text) for text in texts):
         return ""
     if not texts:

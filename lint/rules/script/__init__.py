@@ -13,6 +13,7 @@ from . import (
     octal_job_id,
     placeholder,
     positional_count,
+    quoted_arguments,
     quoted_list,
     redirect_folder,
     script_newlines,
@@ -36,4 +37,5 @@ MODULES = (
     hostfile_line,
     hidden_exit,
     loose_continue,
+    quoted_arguments,
 )

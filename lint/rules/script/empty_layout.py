@@ -1,5 +1,8 @@
-"""An option whose value is empty because a variable was never set, or is set below its use: an error there,
-else a warning for one of the layout, and a hint for any other, which a site may set from outside.
+"""An option whose value is empty: its variable is set to nothing or below its use, or is an argument that the
+script's caller, another script, leaves out: errors all. A variable that nothing sets is a warning for an
+option of the layout, and a hint for any other, which a site may set from outside.
+
+A number without a value stops the parser. A text, such as a path, may be left for the reader to fill in.
 
 Why:
 The next option is taken for the value, or the parser stops; the message names neither variable nor option.
@@ -18,6 +21,7 @@ from ....backends.megatron.option_groups import LAID_OUT
 from ....compiler.target import Effect
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, Unknown, Value, dashed
+from ...facts.empty_value import Emptied, LeftOut, emptied, left_out, wanted
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related
 
@@ -33,8 +37,14 @@ PREFIXES = ("PBS_", "LSB_", "SGE_", "PJM_", "COBALT_", "FLUX_", "OMPI_", "PMI_",
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    for setting in launch.all("argument"):
-        if setting.values and not _empty(setting.values[0]):
+    for setting in (*launch.all("launcher"), *launch.all("argument")):
+        if (found := emptied(launch, setting)) is not None:
+            yield from _of_nothing(launch, setting, found)
+            continue
+        if (absent := left_out(launch, setting)) is not None:
+            yield from _of_caller(launch, setting, absent)
+            continue
+        if setting.scope == "launcher" or setting.values and not _empty(setting.values[0]):
             continue
         variable = _unset(setting)
         if variable is None or variable in BATCH_SYSTEMS or variable.startswith(PREFIXES):
@@ -51,6 +61,36 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             severity: Severity | None = None if dashed(setting.name) in LAID_OUT else "info"
             help_text = f"{variable}=..., or ${{{variable}:?}}"
             yield Complaint(message, setting, help=help_text, severity=severity)
+
+
+def _of_nothing(launch: LaunchedJob, setting: Setting, found: Emptied) -> Iterator[Complaint]:
+    """A text that stays a word of its own may be empty."""
+    kind = wanted(launch, setting)
+    if not kind or (kind == "text" and not found.alone):
+        return
+    stops = kind == "number" and not found.filled_in
+    yield Complaint(
+        f"{setting.name} has no value: {found.variable} is set to nothing",
+        setting,
+        (Related("set here", found.place),),
+        f"{found.variable}=..., or leave {setting.name} out",
+        "error" if stops else "warning",
+        effect=Effect.STOPS,
+    )
+
+
+def _of_caller(launch: LaunchedJob, setting: Setting, absent: LeftOut) -> Iterator[Complaint]:
+    kind = wanted(launch, setting)
+    if kind:
+        given = "1 argument is" if absent.given == 1 else f"{absent.given} arguments are"
+        yield Complaint(
+            f"{setting.name} has no value: {given} given, and ${absent.number} is read",
+            setting,
+            (Related("started here", absent.place),),
+            f"{absent.number} arguments, or ${{{absent.number}:?}}",
+            "error" if kind == "number" else "warning",
+            effect=Effect.STOPS,
+        )
 
 
 def _set_below(launch: LaunchedJob, setting: Setting, variable: str) -> Place | None:
