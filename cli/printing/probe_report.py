@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,10 @@ def probe_json(found: Measured, output: Path, changed: bool) -> JsonObject:
         ],
         "untold": found.untold,
         "attention": rounded(dict(found.paces)),
+        "models": [
+            rounded({"error": math.expm1(after), "alone": math.expm1(before)})
+            for before, after in zip(found.trained.before, found.trained.after, strict=True)
+        ],
         "warnings": [warning.to_json() for warning in found.warnings],
         "output": str(output),
         "written": changed,

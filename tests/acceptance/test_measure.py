@@ -30,6 +30,8 @@ target deepspeed { data = synthetic }
 """
 #: For a machine many times slower than the one that needs a twentieth of it, and above the minutes given.
 LIMIT_SECONDS = 1200
+#: Of the whole probe: where the machine does other work, products may take no longer than their start.
+ATTEMPTS = 3
 
 
 def python() -> str:
@@ -67,13 +69,20 @@ def planned_on(folder: Path) -> None:
 
 def test_measured_here_and_planned_on(tmp_path: Path) -> None:
     words = ("measure", "--cpu", "--procs", "2", "--minutes", "9", "--python", python())
-    ran = parc(tmp_path, *words, "-o", "site.par", "--json")
-    assert ran.returncode in (0, 1), ran.stderr
-    found = json.loads(ran.stdout)
-    assert found["written"] and found["cases"]["timed"] == found["cases"]["planned"], found["cases"]
-    told = {each["name"] for each in found["numbers"]}
-    assert {"matmul_efficiency", "attention_efficiency", "memory_efficiency"} <= told
-    assert {"link_efficiency", "host_time"} <= told
+    expected = {"matmul_efficiency", "attention_efficiency", "memory_efficiency"}
+    for _ in range(ATTEMPTS):
+        ran = parc(tmp_path, *words, "-o", "site.par", "--json")
+        assert ran.returncode in (0, 1), ran.stderr
+        found = json.loads(ran.stdout)
+        cases = found["cases"]
+        assert found["written"] and cases["timed"] == cases["planned"], cases
+        told = {each["name"] for each in found["numbers"]}
+        if expected <= told:
+            break
+        (tmp_path / "site.rows.jsonl").unlink()
+    assert expected | {"link_efficiency", "host_time"} <= told
+    assert {each["kind"] for each in timed(tmp_path / "site.rows.jsonl")} >= {"training", "product"}
+    assert len(found["models"]) == 4
     planned_on(tmp_path)
 
 

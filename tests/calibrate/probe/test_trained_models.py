@@ -17,6 +17,7 @@ from parc.calibrate.probe.trained_models import trained
 from parc.compiler.plan import RECOMPUTE
 from parc.dsl import std_cluster
 from parc.dsl.hardware import Cluster
+from parc.printing.probe_report import probe_json
 from tests.support.simulated_probe import dgx, machine, write
 
 MODELS = [case for case in cases("cuda", ("bf16",), (), 1, 1) if case["kind"] == "training"]
@@ -97,5 +98,9 @@ def test_the_file_says_how_far_the_steps_are_off(tmp_path: Path) -> None:
     products = [case for case in cases("cuda", ("bf16",), (), 1, 1) if case["kind"] == "product"]
     kept += [{**products[0], "seconds": [1e-3], "spread": 0.01}]
     write(path, [machine(cluster, 1, ranks=1, per_node=1, hosts=["n1"]), *kept])
-    (said,) = (line for line in summary(measured(read_probe(path))) if line.startswith("Steps of"))
+    found = measured(read_probe(path))
+    (said,) = (line for line in summary(found) if line.startswith("Steps of"))
     assert f"Steps of {len(MODELS) - 1} small models: predicted within" in said
+    errors = probe_json(found, tmp_path / "site.par", True)["models"]
+    assert len(errors) == len(MODELS) - 1
+    assert sum(abs(each["error"]) for each in errors) < sum(abs(each["alone"]) for each in errors)
