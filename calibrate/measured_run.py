@@ -24,6 +24,8 @@ from .steady_state import FEWEST, SteadyState, steady_state
 ROUNDING = 0.03
 #: Spread of a run's steps beyond which they have no steady state.
 UNSTEADY_SPREAD = 0.15
+#: The cure of steps that vary more.
+ALONE = "measure while nothing else runs"
 #: GPUs of the largest run that is believed.
 MOST_GPUS = 10**6
 #: Seconds of the longest step that is believed.
@@ -237,5 +239,5 @@ def _steady_state(path: str, log: RunLog, job: Job) -> SteadyState:
         raise JobError([Diagnostic(UNSTEADY, message, help=help)])
     if found.spread > UNSTEADY_SPREAD:
         message = f"steps of `{path}` vary by {found.spread:.0%}: they have no steady time"
-        raise JobError([Diagnostic(UNSTEADY, message, help="measure while nothing else runs")])
+        raise JobError([Diagnostic(UNSTEADY, message, help=ALONE)])
     return found

@@ -25,6 +25,7 @@ from ..dsl.inputs.files import text_of as file_text
 from .codes import LAYOUT, OTHER_JOB, UNREADABLE
 from .compiled_folder import is_compiled, layout_of
 from .log_files import LOGS
+from .measured_run import ALONE
 
 Layouts = Mapping[str, Mapping[str, int]]
 FOLDER, LISTED, SCRIPT, LOG = "trial-", "trials.json", "run.sh", "run.log"
@@ -57,6 +58,10 @@ def listed(plans: Sequence[Plan]) -> str:
     return json.dumps({"trials": found}, indent=2) + "\n"
 
 
+def is_of_trials(path: str) -> bool:
+    return os.path.isfile(os.path.join(path, LISTED))
+
+
 def logs_of(paths: Sequence[str], layouts: Layouts) -> tuple[list[str], Layouts, set[str]]:
     """The logs at `paths`, where a folder of trials stands for the folders of those that ran; their layouts
     beside the given ones, of a folder that `parc compile` wrote too; and which of the logs are of trials.
@@ -67,7 +72,7 @@ def logs_of(paths: Sequence[str], layouts: Layouts) -> tuple[list[str], Layouts,
     trials: dict[str, dict[str, int]] = {}
     compiled: dict[str, dict[str, int]] = {}
     for path in paths:
-        listed = os.path.isfile(os.path.join(path, LISTED))
+        listed = is_of_trials(path)
         folders = layouts_of(Path(path)) if listed else {}
         trials |= folders
         found += folders or [path]
@@ -85,6 +90,8 @@ def left_out(path: str, complaint: Diagnostic) -> Diagnostic:
     help = "see the end of its log: a layout that runs out of memory is not a candidate"
     if complaint.code in (LAYOUT, OTHER_JOB):
         help = "run it again: its log is of another trial or job"
+    elif complaint.help == ALONE:
+        help = "run it again while nothing else runs"
     message = f"{complaint.message}; `{path}` is left out"
     return Diagnostic(complaint.code, message, severity="warning", help=help)
 

@@ -88,9 +88,12 @@ def run(arguments: Namespace) -> int:
 
 def _compiled_from(path: str, arguments: Namespace) -> str | None:
     """The file of the job that an output folder was compiled from: one of --job, in the folder or beside it.
-    None for what is no such folder. Raises JobError where the folder is of none of them."""
+    None for what is no such folder, and for trials of another text: a job changes when it imports what they
+    calibrated, and each of their logs says by its first line whether it is of the job. Raises JobError where
+    another folder is of none of them."""
     from parc.calibrate.codes import OTHER_JOB
     from parc.calibrate.compiled_folder import is_compiled, job_files
+    from parc.calibrate.trial_files import is_of_trials
 
     if not is_compiled(path):
         return None
@@ -100,6 +103,8 @@ def _compiled_from(path: str, arguments: Namespace) -> str | None:
         job = load_job(Namespace(job=each, set=arguments.set, stage=arguments.stage))
         if job.digest == digest:
             return each
+    if is_of_trials(path):
+        return None
     message = f"`{path}` was compiled from none of {', '.join(tried)}" if tried else ""
     message = message or f"the job of `{path}` is not beside it"
     help = f"name the job as it was compiled, with the same --set: {path}=JOB.par"

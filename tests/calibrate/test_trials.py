@@ -159,6 +159,23 @@ def test_the_plan_after_the_trials_is_what_ran_best(
     assert "3 layouts of this job ran; this one took" in text
 
 
+def test_trials_of_a_job_that_imports_what_they_calibrated_count_again(
+    written: RunTrials, capfd: pytest.CaptureFixture[str]
+) -> None:
+    written("-n", "2")
+    ran(1, 5.0)
+    ran(2, 5.5)
+    again = ["calibrate", "trials", "--job", "job.par", "-o", "site.par", "--json"]
+    assert main(again) == 0
+    Path("job.par").write_text('import "site.par"\n' + JOB.replace("std.h100_pod", "site"))
+    capfd.readouterr()
+    assert main(again) == 0
+    assert len(json.loads(capfd.readouterr().out)["runs"]) == 2
+    Path("job.par").rename("other.par")
+    assert main(["calibrate", "trials", "-o", "site.par"]) == 2
+    assert "`trials` has no job" in capfd.readouterr().err
+
+
 def test_a_trial_that_stopped_is_left_out_by_name(
     written: RunTrials, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -257,6 +274,7 @@ def test_tasks_of_an_array_that_failed_are_left_out_by_name(
     assert main(["calibrate", "trials", "--job", "job.par", "-o", "site.par"]) == 0
     captured = capfd.readouterr()
     assert says in captured.err and "`trials/trial-2` is left out" in captured.err
+    assert ("run it again while nothing else runs" in captured.err) is (log == "wild")
     assert "2 runs, 2 different" in captured.out
     for number in (1, 3):
         Path(f"trials/trial-{number}/run.log").write_text("")
