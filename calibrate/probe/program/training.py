@@ -142,7 +142,7 @@ def _checkpointed(torch: Any, recompute: str) -> Callable[..., Any]:
 
 
 def _policy(torch: Any, policies: Any, kept: set[Any]) -> Callable[..., Any]:
-    """What selective recomputation asks of each operation, with a count of products for either pass."""
+    """The answer of selective recomputation for each operation, with a count of products for either pass."""
     product, counts = torch.ops.aten.mm.default, {True: 0, False: 0}
 
     def policy(context: Any, operation: Any, *given: Any, **named: Any) -> Any:
