@@ -68,7 +68,7 @@ KINDS = {
             "test_slurm_runs.py::test_torchtitan_saves_requeues_and_continues",
         )
     ),
-    "DeepSpeed trains": Alike(("test_smoke_deepspeed.py::test_layouts_train[",), 2),
+    "DeepSpeed trains": Alike(("test_smoke_deepspeed.py::test_layouts_train[",)),
     "DeepSpeed trains adapters": Alike(
         ("test_adapters_deepspeed.py::test_adapters_are_trained_saved_and_merged[zero",)
     ),
@@ -92,12 +92,12 @@ KINDS = {
             "test_runs_megatron.py::test_stages_follow_and_jobs_do_not_meet[",
         )
     ),
-    "Megatron-LM trains": Alike(("test_smoke_megatron.py::test_layouts_train[",), 2),
+    "Megatron-LM trains": Alike(("test_smoke_megatron.py::test_layouts_train[",)),
     "Megatron-LM begins with weights": Alike(
         ("test_weights_megatron.py::test_training_begins_with_the_loss_of_the_weights[",)
     ),
-    "torchtitan 0.2.2 trains": Alike(("test_smoke_torchtitan.py::test_layouts_train[",), 2),
-    "torchtitan 0.3.0 trains": Alike(("test_smoke_torchtitan_python.py::test_layouts_train[",), 2),
+    "torchtitan 0.2.2 trains": Alike(("test_smoke_torchtitan.py::test_layouts_train[",)),
+    "torchtitan 0.3.0 trains": Alike(("test_smoke_torchtitan_python.py::test_layouts_train[",)),
     "torchtitan starts from weights": Alike(
         (
             "test_torchtitan_trains.py::test_it_starts_from_hugging_faces_weights_and_a_pipeline_changes"
@@ -112,7 +112,7 @@ KINDS = {
         )
     ),
     "torchtitan's orders of passes": Alike(
-        ("test_torchtitan_trains.py::test_an_order_trains_as_no_pipeline_does[",), 3
+        ("test_torchtitan_trains.py::test_an_order_trains_as_no_pipeline_does[",), 2
     ),
     "torchtitan's rates": Alike(
         ("test_torchtitan_trains.py::test_rates_are_the_asked_ones_at_every_step[",), 2
@@ -124,6 +124,18 @@ KINDS = {
         (
             "test_smoke_deepspeed.py::test_recomputing_changes_no_loss",
             "test_smoke_torchtitan.py::test_recomputing_changes_no_loss",
+        )
+    ),
+    "DeepSpeed: stages follow, jobs do not meet": Alike(
+        ("test_runs_deepspeed.py::test_stages_follow_and_jobs_do_not_meet[",)
+    ),
+    "DeepSpeed: a stage carries all": Alike(
+        ("test_runs_deepspeed.py::test_a_stage_that_carries_all_goes_on_as_one_training[",)
+    ),
+    "from a folder to a falling loss": Alike(
+        (
+            "test_tutorial.py::test_the_tutorial_ends_with_a_falling_loss",
+            "test_site_loop.py::test_measure_plan_trials_calibrate_plan",
         )
     ),
     "Ray: ends": Alike(
