@@ -14,6 +14,7 @@ from ..reading.kubernetes.containers import read_manifest
 from ..reading.kubernetes.manifest import Pods, is_manifest
 from ..reading.kubernetes.pod_facts import completed, pod_facts
 from ..reading.launchers import Started, started
+from ..reading.named_files import named_file
 from ..reading.sbatch_options import BatchOption
 from . import readers
 from .reader import ConfigFile
@@ -199,8 +200,19 @@ class _Reading:
             reads=self.script.reads,
             hidden=launch.options().hidden,
             command=(first.path, first.line, first.column),
-            program_file="" if launch.entry is None else launch.entry.tail.lstrip("/"),
+            program_file=self._program_file(launch),
         )
+
+    def _program_file(self, launch: Started) -> str:
+        """The launched file as it is written, or where it lies behind a `cd` or a path of the machine."""
+        if launch.entry is None:
+            return ""
+        written = launch.entry.tail.lstrip("/")
+        elsewhere = launch.launch.cwd or launch.entry.lead.startswith(("/", "~"))
+        if not elsewhere or not written.endswith(".py"):
+            return written
+        found = named_file(launch, launch.entry.pieces, self.texts, self.folder)
+        return written if found is None or found.text is None else found.path
 
     def _scheduler(self, directives: Sequence[BatchOption]) -> Scheduler:
         if self.pods is not None:

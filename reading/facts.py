@@ -155,7 +155,8 @@ class LaunchConfig:
     the launched file without its folder, or the module; "" where no command launches one or hides its name.
     `stops` are tests of the script that hold and end it before the command. `hidden` are
     words of the command that nobody knows and that may be options. `command` is where the command is written:
-    path, line, column; `program_file` is the launched file as it is written there. `trace` are the
+    path, line, column; `program_file` is the launched file as it is written there, or its path where
+    a `cd` or a path of the machine leads to it. `trace` are the
     commands of its script, in the order in which they run, `assignments` what it sets its variables to,
     `reads` the variables that it expands.
     """

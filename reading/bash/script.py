@@ -11,6 +11,8 @@ from ..facts import Stop, Unknown, Unread
 from ..sbatch_options import BatchOption
 from .commands.launching import enter_job, launch
 from .shell import (
+    AWAY,
+    HOME,
     MOST_LAUNCHES,
     Finder,
     LaunchedCommand,
@@ -209,11 +211,25 @@ def locate(
         return _by_tail(texts, tail) or _first(_through(tail, folder), texts, folder)
     if not name or len(name) > 1000 or "\n" in name:
         return None
+    away = _away(name, cwd)
     return (
-        _first(_candidates(name, script, cwd), texts, folder)
+        (_first(_through(away, folder), texts, folder) if away else None)
+        or _first(_candidates(name, script, cwd), texts, folder)
         or _by_tail(texts, name if name.startswith("/") else "")
         or _first(_through(name, folder), texts, folder)
     )
+
+
+def _away(name: str, cwd: str) -> str:
+    """A path outside of the folders at hand, as far as it is known: `repo/train.py` of `train.py` behind
+    `cd $ROOT/repo`, and `/repo/train.py` behind `cd ~/repo`; empty for other paths."""
+    if name.startswith((HOME, "/")):
+        return name.lstrip(HOME) if name.startswith(HOME) else ""
+    if not cwd.startswith(("/", f"{AWAY}/", f"{HOME}/")):
+        return ""
+    folder = cwd.removeprefix(f"{AWAY}/").removeprefix(HOME)
+    path = posixpath.normpath(posixpath.join(folder, name))
+    return "" if path.startswith("..") else path
 
 
 def _first(
@@ -254,7 +270,7 @@ def _candidates(name: str, script: str, cwd: str) -> Iterator[str]:
         return
     here = posixpath.dirname(script)
     seen = set()
-    folders = [posixpath.join(here, cwd) if cwd != "?" else here, here]
+    folders = [posixpath.join(here, cwd) if not cwd.startswith((AWAY, HOME)) else here, here]
     for _ in range(MOST_FOLDERS):
         folders.append(here)
         here = posixpath.dirname(here)

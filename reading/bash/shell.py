@@ -25,6 +25,8 @@ MOST_LAUNCHES = 40
 MOST_TRAPS = 40
 #: Most pieces of one value; a longer one is unknown.
 MOST_PIECES = 20_000
+#: Folders of the machine as the beginning of `Shell.cwd`: one that nobody knows, and somebody's home.
+AWAY, HOME = "?", "~"
 #: Deepest nesting of scripts, functions and texts that are parsed again.
 DEEPEST = 24
 

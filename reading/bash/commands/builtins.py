@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from ...facts import Unknown
-from ..shell import DEEPEST, MOST_TRAPS, Shell
+from ..shell import AWAY, DEEPEST, HOME, MOST_TRAPS, Shell
 from ..source import PlacedText, file_source, text_source
 from ..statements.conditions import test_words
 from ..statements.control_flow import Break, Exit, Return, Status
@@ -64,14 +64,31 @@ def _set(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
 
 def _cd(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     targets = [word for word in words[1:] if word.text not in ("--", "-P", "-L")]
-    target = targets[0].text if targets else "~"
-    if isinstance(target, Unknown) or target in ("-", "~"):
-        shell.cwd = "?"
-    elif target.startswith("/") or _own_folder(shell, target):
-        shell.cwd = target
-    else:
-        shell.cwd = f"{shell.cwd}/{target}" if shell.cwd else target
+    shell.cwd = _moved(shell, targets[0]) if targets else AWAY
     return True
+
+
+def _moved(shell: Shell, word: Word) -> str:
+    """The folder that a shell goes to; one of the machine with what is known behind it."""
+    target, own = word.text, posixpath.dirname(shell.path)
+    if isinstance(target, Unknown):
+        return _placed(HOME if _is_home(word) else AWAY, word.tail)
+    if target == "-" or target.startswith("~"):
+        return _placed(AWAY if target == "-" else HOME, target.lstrip("~"))
+    if target.startswith("/") or _own_folder(shell, target):
+        return target
+    if own and not shell.cwd and f"{target}/".startswith(f"{own}/"):
+        return target[len(own) + 1 :]
+    return f"{shell.cwd}/{target}" if shell.cwd else target
+
+
+def _placed(folder: str, behind: str) -> str:
+    return folder + behind.rstrip("/") if behind.startswith("/") else folder
+
+
+def _is_home(word: Word) -> bool:
+    first = word.pieces[0].text
+    return isinstance(first, Unknown) and "`HOME`" in first.reason
 
 
 def _own_folder(shell: Shell, target: str) -> bool:
@@ -263,7 +280,6 @@ BUILTINS: dict[str, Builtin] = {
     "shift": _shift,
     "set": _set,
     "cd": _cd,
-    "pushd": _cd,
     "eval": _eval,
     "source": _source,
     ".": _source,

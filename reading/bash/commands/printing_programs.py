@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from ...facts import Unknown
-from ..shell import Shell, text_key
+from ..shell import AWAY, HOME, Shell, text_key
 from ..source import text_source
 from ..values import Piece, Text, Word, joined, plain, unknown_of
 from ..words.word_expansion import pieces
@@ -80,7 +80,7 @@ def _same(shell: Shell, words: list[Word]) -> Output:
 
 
 def _pwd(shell: Shell, words: list[Word]) -> Output:
-    if shell.cwd == "?":
+    if shell.cwd.startswith((AWAY, HOME)):
         return None
     return _printed(shell, shell.cwd or ".")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...facts import Unknown
-from ..shell import Shell, Variable
+from ..shell import AWAY, HOME, Shell, Variable
 from ..source import PlacedText, file_source
 from ..trace import MOST_EXPANSIONS, Expansion
 from ..values import BREAK, NOTHING, Piece, Text, nonempty, plain, unbroken, unknown_of, with_split
@@ -58,6 +58,15 @@ def _given(shell: Shell, name: str, value: Text | None, quoted: bool, place: Pla
     return with_split(value, not quoted)
 
 
+def _folder(shell: Shell, place: Place) -> Text:
+    """The folder that the shell is in, as far as it is known."""
+    if not shell.cwd.startswith((AWAY, HOME)):
+        return (Piece(shell.cwd or ".", *place),)
+    home = Piece(Unknown("the script goes to a folder of the machine", nonempty=True), *place)
+    known = shell.cwd[1:]
+    return (home, Piece(known, *place)) if known else (home,)
+
+
 def _value(
     shell: Shell, name: str, index: str | None, source: PlacedText, place: Place
 ) -> Text | None:
@@ -66,7 +75,7 @@ def _value(
     if name in SPECIAL:
         return (Piece(SPECIAL[name](shell), *place),)
     if name in ("PWD", "OLDPWD") and name not in shell.variables:
-        return (Piece(shell.cwd or ".", *place),)
+        return _folder(shell, place)
     if name == "BASH_SOURCE":
         return (Piece(shell.path, *place),)
     if index is None:
