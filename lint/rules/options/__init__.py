@@ -4,6 +4,7 @@ from . import (
     accelerate_value,
     dropped_option,
     fsdp_recompute,
+    fsdp_value,
     llamafactory_pairs,
     missing_option,
     option_twice,
@@ -34,6 +35,7 @@ MODULES = (
     trainer_pairs,
     dropped_option,
     fsdp_recompute,
+    fsdp_value,
     verl_idle,
     option_twice,
 )
