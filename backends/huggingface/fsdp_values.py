@@ -64,7 +64,7 @@ def _policy(given: Mapping[str, object], version: int) -> Iterator[tuple[str, st
 
 
 def _wrapped(given: Mapping[str, object], version: int) -> Iterator[tuple[str, str]]:
-    """What the policy wraps by: classes, or a number of parameters."""
+    """The classes, or the number of parameters, that the policy wraps by."""
     policy = given.get("auto_wrap_policy", _POLICIES[0])
     least, classes = given.get("min_num_params", 0), given.get("transformer_layer_cls_to_wrap", "")
     if policy == _POLICIES[1] and not isinstance(least, int):

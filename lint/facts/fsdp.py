@@ -11,6 +11,9 @@ from .trainer import is_on, trainer_argument
 
 _RECOMPUTES = ACCELERATE.by_name["fsdp_config.fsdp_activation_checkpointing"].names
 
+#: The Trainer's argument that names FSDP's file.
+CONFIG = "--fsdp-config"
+
 
 @dataclass(frozen=True)
 class Fsdp:
@@ -33,6 +36,6 @@ def fsdp_of(launch: LaunchedJob) -> Fsdp | None:
     asked = trainer_argument(launch, "fsdp")
     if asked is None or "shard" not in (text_of(asked) or ""):
         return None
-    own, named = launch.setting("yaml", *_RECOMPUTES), launch.option("--fsdp-config")
+    own, named = launch.setting("yaml", *_RECOMPUTES), launch.option(CONFIG)
     known = named is None or not launch.config.unread
     return Fsdp(asked, own if is_on(own) else None, known=known)

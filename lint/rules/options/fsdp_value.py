@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping
 from ....backends.huggingface import fsdp_values
 from ....backends.huggingface.fsdp import BLOCK
 from ....reading.facts import Setting, text_of
+from ...facts.fsdp import CONFIG
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import TRANSFORMERS
 from ...facts.trainer import reads_training_arguments
@@ -47,7 +48,7 @@ FILE = "train.sh"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    named, asked = launch.option("--fsdp-config"), text_of(launch.option("--fsdp"))
+    named, asked = launch.option(CONFIG), text_of(launch.option("--fsdp"))
     if named is None or asked in (None, "", "false", "False") or not _by_trainer(launch):
         return
     for key, expected in fsdp_values.wrong_values(_config(launch, named)):
