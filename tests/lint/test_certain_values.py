@@ -157,6 +157,8 @@ def test_a_config_of_a_heredoc_that_cannot_be_parsed(
         (ACCELERATE, ""),
         (ACCELERATE.replace("clipping: 1.0", "clipping: 0.5"), "PAR207"),
         (ACCELERATE.replace("LOCAL_MACHINE", "LOCAL"), "PAR491"),
+        (ACCELERATE.replace("type: DEEPSPEED", "type: DEEPSPED"), "PAR491"),
+        (ACCELERATE.replace("type: DEEPSPEED", "type: 7"), ""),
         (FSDP, ""),
         (FSDP.replace("version: 1", "version: 3"), "PAR491"),
         (FSDP.replace("version: 1", "version: 2"), ""),
@@ -180,6 +182,10 @@ def test_a_value_of_accelerate(text: str, code: str, capsys: Captured) -> None:
         ("lr = 3e-4", 'lr = "3e-4"', "PAR366"),
         ("beta1 = 0.9", "beta1 = 1.0", "PAR366"),
         ("beta1 = 0.9", "beta1 = 0", ""),
+        ("steps = 10", 'steps = 10\ngc_freq = "many"', "PAR366"),
+        ("steps = 10", "steps = 10\ngc_freq = 0", "PAR366"),
+        ("steps = 10", "steps = 10\ngc_freq = 7", ""),
+        ('dataset = "c4"', "dataset = 7", "PAR366"),
         ('hf_assets_path = "assets"', "hf_assets_path = true", "PAR366"),
         ("expert_tensor_parallel_degree = 1", "expert_tensor_parallel_degree = 3", "PAR103"),
         ("expert_tensor_parallel_degree = 1", "expert_tensor_parallel_degree = 4", ""),
@@ -217,6 +223,8 @@ def test_a_module_of_the_job_registers_more(capsys: Captured) -> None:
     assert errors(capsys) == []
     Path("train.toml").write_text(toml.replace('"texts"', '"textss"'))
     assert errors(capsys) == ["PAR366"]
+    Path("train.toml").write_text(toml.replace('"texts"', "7"))
+    assert errors(capsys) == []
 
 
 MEGATRON = (
@@ -236,6 +244,13 @@ MEGATRON = (
         ("--tensor-parallel-num-weight-shards 4", ""),
         ("--expert-tensor-parallel-size 3", "PAR102"),
         ("--expert-tensor-parallel-size 4", ""),
+        ("--num-experts 8 --moe-enable-deepep", "PAR303"),
+        ("--num-experts 8 --moe-enable-deepep --moe-token-dispatcher-type flex", ""),
+        ("--num-experts 8 --moe-router-enable-expert-bias", "PAR303"),
+        (
+            "--num-experts 8 --moe-router-enable-expert-bias --moe-router-score-function sigmoid",
+            "",
+        ),
     ],
 )
 def test_an_option_of_megatron(options: str, code: str, capsys: Captured) -> None:

@@ -19,6 +19,7 @@ _CHUNKS = "--num-virtual-stages-per-pipeline-rank"
 _INTERLEAVED = (_CHUNKS, _CHUNK_LAYERS, _LAYOUT)
 _GROWING = ("--weight-decay-incr-style linear", "--weight-decay-incr-style cosine")
 _ALL_TO_ALL = ("--moe-token-dispatcher-type alltoall", "--moe-token-dispatcher-type flex")
+_BIASED = ("--moe-router-score-function sigmoid", "--moe-router-score-function sqrtsoftplus")
 _INFERENCE = ("--transformer-impl inference_optimized",)
 
 NEEDS = (
@@ -48,6 +49,8 @@ NEEDS = (
         "--moe-router-topk", ("--moe-router-pre-softmax", "--moe-router-score-function sigmoid"),
         "transformer_config.py:2669", "1", "softmax over one expert is always 1", since="0.9",
     ),
+    Need("--moe-enable-deepep", _ALL_TO_ALL[1:], "transformer_config.py:1591"),
+    Need("--moe-router-enable-expert-bias", _BIASED, "transformer_config.py:2287"),
     Need("--position-embedding-type", ("--mrope-section",), "arguments.py:1589", "mrope", since="0.12"),
     Need("--cp-comm-type", ("--hierarchical-context-parallel-sizes",), "arguments.py:582", "a2a+p2p"),
     Need(

@@ -45,7 +45,8 @@ SIGNED = {
     "parallelism.pipeline_parallel_last_stage_less_layers": 0,
 }
 
-#: What torch's optimizers and the schedule take: the least number, and the one that it stays below.
+#: What torch's optimizers, the schedule and the garbage collection take: the least number, and the one that
+#: it stays below.
 NUMBERS: dict[str, tuple[float, float]] = {
     "optimizer.lr": (0, inf),
     "optimizer.eps": (0, inf),
@@ -54,6 +55,7 @@ NUMBERS: dict[str, tuple[float, float]] = {
     "optimizer.beta2": (0, 1),
     # Only its kind ends the start.
     "lr_scheduler.decay_ratio": (-inf, inf),
+    "training.gc_freq": (1, inf),
 }
 #: Keys whose text is taken apart or looked up: another kind ends the start with an AttributeError.
 MODEL, FLAVOR, DATASET = "model.name", "model.flavor", "training.dataset"

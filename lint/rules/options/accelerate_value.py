@@ -43,7 +43,7 @@ from ....backends.huggingface.accelerate_values import (
     WORDS,
 )
 from ....backends.huggingface.option_rows import ACCELERATE, CONFIG_FILE, KIND, option
-from ....dsl.diagnostics import did_you_mean
+from ....dsl.diagnostics import Severity, did_you_mean
 from ....reading.facts import Setting, text_of
 from ...certainty import ITSELF
 from ...facts.launched_job import LaunchedJob
@@ -116,7 +116,10 @@ def _judged(launch: LaunchedJob, setting: Setting) -> Iterator[Complaint]:
     if not _is_read(launch, key, setting.name.rpartition(".")[2]):
         return
     if said := _wrong(setting.name, text):
-        yield Complaint(f"{setting.name} {text}: {said}", setting)
+        # accelerate compares a number with no kind, and starts without any.
+        plain = setting.name == KIND and not isinstance(setting.values[0], str)
+        severity: Severity | None = "warning" if plain else None
+        yield Complaint(f"{setting.name} {text}: {said}", setting, severity=severity)
 
 
 def _is_read(launch: LaunchedJob, block: str, key: str) -> bool:

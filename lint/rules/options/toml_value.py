@@ -77,6 +77,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         elif WHOLE_NUMBERS.fullmatch(setting.name):
             yield from _number(setting, value)
         elif setting.name in TEXTS and not isinstance(value, str):
+            if setting.name == DATASET and launch.setting("toml", CUSTOM_IMPORT):
+                continue  # a loader of its own need not ask for the name
             message = f"{setting.name} takes a text, not {_shown(value)}"
             yield Complaint(message, setting, effect=Effect.STOPS)
         elif setting.name in NUMBERS:
@@ -111,7 +113,9 @@ def _registered(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     for setting, names in _looked_up(launch):
         text = text_of(setting)
-        if setting is None or not text or not names or f'"{text}"' in module:
+        if setting is None or not isinstance(setting.values[0], str):
+            continue
+        if not text or not names or f'"{text}"' in module:
             continue
         near = did_you_mean(text, [*names, *re.findall(r'DATASETS\["(\w+)"\]', module)])
         if text.lower() not in map(str.lower, names) and (module == "" or near):
