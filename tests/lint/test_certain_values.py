@@ -225,6 +225,8 @@ def test_a_module_of_the_job_registers_more(capsys: Captured) -> None:
     assert errors(capsys) == ["PAR366"]
     Path("train.toml").write_text(toml.replace('"texts"', "7"))
     assert errors(capsys) == []
+    Path("own_data.py").write_text("")
+    assert "PAR366" in errors(capsys)
 
 
 MEGATRON = (

@@ -77,13 +77,19 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         elif WHOLE_NUMBERS.fullmatch(setting.name):
             yield from _number(setting, value)
         elif setting.name in TEXTS and not isinstance(value, str):
-            if setting.name == DATASET and launch.setting("toml", CUSTOM_IMPORT):
-                continue  # a loader of its own need not ask for the name
+            if setting.name == DATASET and _loads_its_own(launch):
+                continue
             message = f"{setting.name} takes a text, not {_shown(value)}"
             yield Complaint(message, setting, effect=Effect.STOPS)
         elif setting.name in NUMBERS:
             yield from _within(setting, value)
     yield from _registered(launch)
+
+
+def _loads_its_own(launch: LaunchedJob) -> bool:
+    """Whether the module that the job imports deals with datasets: it need not ask for the name."""
+    module = _imported(launch, text_of(launch.setting("toml", CUSTOM_IMPORT)))
+    return module is None or "DATASETS" in module
 
 
 def _within(setting: Setting, value: Value) -> Iterator[Complaint]:
