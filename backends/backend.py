@@ -51,8 +51,9 @@ class Backend:
     `follows(previous, job)` is what the layout of the next stage, `job`, needs so that it loads what it
     carries of a stage's plan.
     `last_step(plan)` is the command that prints the step of a run's newest checkpoint, which a launcher asks
-    before and after a start. A job of `parc init` names those that are `offered`, and others where it
-    is asked to.
+    before and after a start. `probed` is the release, one that the target writes for, as which `parc measure`
+    prices the steps of its small models; of one framework alone. A job of `parc init` names those that are
+    `offered`, and others where it is asked to.
     """
 
     package: str
@@ -61,6 +62,7 @@ class Backend:
     brief: Mapping[str, Any]
     first: tuple[str, str] = ("", "")
     reads_data: DataForm = ""
+    probed: str = ""
     offered: bool = True
     follows: Callable[[Plan, Job], tuple[Need, ...]] = lambda previous, job: ()
     last_step: Callable[[Plan], str] = lambda plan: "true"

@@ -12,6 +12,7 @@ BACKEND = Backend(
     brief={**QUIET, "save": False, "validation": None},
     first=('data = "c4"', "or a file or folder of rows with a `text`"),
     reads_data="rows",
+    probed="0.2.2",
 )
 
 __all__ = ["BACKEND"]

@@ -30,8 +30,10 @@ from ..steady_state import SteadyState
 from .rows import Training
 
 #: The target whose steps they are: PyTorch's own kernels, fp32 weights under autocast on one GPU, in the
-#: release whose prices are of that (backends/torchtitan/eager.py).
-TARGET, RELEASE = "torchtitan", "0.2.2"
+#: release whose prices are of that.
+((TARGET, RELEASE),) = (
+    (name, backend.probed) for name, backend in BACKENDS.items() if backend.probed
+)
 #: Batches of a row (program/clock.py).
 BATCHES = 5
 

@@ -53,7 +53,7 @@ def decoder(torch: Any, case: Case) -> Any:
     """Embedding, blocks, norm and head: a model of the Llama family."""
     nn, checkpointed = torch.nn, _checkpointed(torch, case["recompute"])
 
-    class Decoder(nn.Module):  # type: ignore[misc]
+    class Decoder(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.embedding = nn.Embedding(case["vocab"], case["hidden"])
@@ -87,7 +87,7 @@ def block(torch: Any, case: Case) -> Any:
     def linear(inner: int, columns: int) -> Any:
         return nn.Linear(inner, columns, bias=False)
 
-    class Attention(nn.Module):  # type: ignore[misc]
+    class Attention(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.query, self.key = linear(hidden, hidden), linear(hidden, keys)
@@ -103,7 +103,7 @@ def block(torch: Any, case: Case) -> Any:
             seen = attend(*heads, is_causal=True, enable_gqa=keys < hidden)
             return self.out(seen.transpose(1, 2).contiguous().flatten(2))
 
-    class FeedForward(nn.Module):  # type: ignore[misc]
+    class FeedForward(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.gate, self.up = linear(hidden, case["ffn"]), linear(hidden, case["ffn"])
@@ -112,7 +112,7 @@ def block(torch: Any, case: Case) -> Any:
         def forward(self, normed: Any) -> Any:
             return self.down(nn.functional.silu(self.gate(normed)) * self.up(normed))
 
-    class Block(nn.Module):  # type: ignore[misc]
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.attention, self.feed_forward = Attention(), FeedForward()

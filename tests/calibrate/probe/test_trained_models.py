@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,6 +102,6 @@ def test_the_file_says_how_far_the_steps_are_off(tmp_path: Path) -> None:
     found = measured(read_probe(path))
     (said,) = (line for line in summary(found) if line.startswith("Steps of"))
     assert f"Steps of {len(MODELS) - 1} small models: predicted within" in said
-    errors = probe_json(found, tmp_path / "site.par", True)["models"]
+    errors: Any = probe_json(found, tmp_path / "site.par", True)["models"]
     assert len(errors) == len(MODELS) - 1
     assert sum(abs(each["error"]) for each in errors) < sum(abs(each["alone"]) for each in errors)
