@@ -60,10 +60,10 @@ def believed(level: Level, library: float | None) -> float:
     if library is None:
         return alone
     deviation = math.log(alone / library)
-    return library * math.exp(_unexplained(deviation, EXPLAINED * bias.spread))
+    return library * math.exp(unexplained(deviation, EXPLAINED * bias.spread))
 
 
-def _unexplained(deviation: float, chance: float) -> float:
+def unexplained(deviation: float, chance: float) -> float:
     """The part of a deviation that a machine is believed to have."""
     size = min(abs(deviation), max(0.0, 2.0 * (abs(deviation) - chance)))
     return math.copysign(size, deviation)

@@ -15,7 +15,7 @@ from ...dsl.job import Job, TargetSpec, Train
 from ...dsl.model import Model
 from .. import site
 from .rows import Attention, Collective, Copy, Launch, Product, Row, Stream, Training
-from .trained_models import run_of
+from .small_models import run_of
 
 #: Seconds that an operation of next to no size takes from Python to its kernel where `host_time` is 1: 1.8 us
 #: on a CPU on which torchtitan's layer takes 0.655 ms without launches (tests/acceptance/probes/

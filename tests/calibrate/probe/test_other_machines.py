@@ -18,7 +18,7 @@ from parc.dsl.hardware import Cluster
 from tests.support.other_machine import others
 from tests.support.simulated_probe import write
 
-#: Of 200 of them, 10 are farther off by more than a point.
+#: Of 200 of them, 6 are farther off by more than a point.
 MACHINES = 40
 #: By how much a site's file may be farther from the truth than the library's, on how many machines it may be
 #: more, and how much at most.
@@ -69,4 +69,4 @@ def test_a_minute_s_site_file_is_hardly_ever_worse_than_the_library(tmp_path: Pa
         after.append(error(steps(site), true))
     lost = [new - old for old, new in zip(before, after, strict=True)]
     assert sum(each > POINT for each in lost) <= FEW and max(lost) < MOST
-    assert mean(after) < 0.9 * mean(before)
+    assert mean(after) < 0.6 * mean(before)

@@ -12,7 +12,7 @@ import parc
 from parc.calibrate.probe.measured import measured
 from parc.calibrate.probe.prices import predicted_seconds
 from parc.calibrate.probe.program.cases import cases
-from parc.calibrate.probe.rows import Training, read_probe
+from parc.calibrate.probe.rows import Stream, Training, read_probe
 from parc.calibrate.probe.site_blocks import summary
 from parc.calibrate.probe.trained_models import trained
 from parc.compiler.plan import RECOMPUTE
@@ -96,8 +96,9 @@ def test_the_file_says_how_far_the_steps_are_off(tmp_path: Path) -> None:
     path, cluster = tmp_path / "rows.jsonl", dgx(**TRUE)
     kept = [{**row.model_dump(), "spread": 0.01} for row in rows_of(cluster)]
     kept[-1] |= {"seconds": (), "failed": "rank 0: CUDA out of memory"}
-    products = [case for case in cases("cuda", ("bf16",), (), 1, 1) if case["kind"] == "product"]
-    kept += [{**products[0], "seconds": [1e-3], "spread": 0.01}]
+    stream = {"kind": "stream", "operands": 2, "bytes": 2**30}
+    seconds = predicted_seconds(Stream.model_validate(stream), std_cluster("dgx_h100"))
+    kept += [{**stream, "seconds": [seconds], "spread": 0.01}]
     write(path, [machine(cluster, 1, ranks=1, per_node=1, hosts=["n1"]), *kept])
     found = measured(read_probe(path))
     (said,) = (line for line in summary(found) if line.startswith("Steps of"))
