@@ -25,7 +25,10 @@ JOBS: dict[str, tuple[str, Parts]] = {
     "plain": ("maximize mfu", RANGE),
     "experts": ("maximize mfu", {**RANGE, "model": MOE, "cluster": {"nodes": "1..3"}}),
     "margin": ("maximize mfu\nwithin = 20%\nprefer zero == 3\nprefer micro_batch == 4", RANGE),
-    "bound": ("minimize step_time\nrequire memory <= 4 GiB\nrequire tp * pp >= 4", RANGE),
+    "bound": (
+        "minimize step_time\nrequire memory <= 4 GiB\nrequire tp * pp >= 4",
+        {**RANGE, "cluster": {"nodes": "1..6"}},
+    ),
     "least memory": ("minimize memory\nforbid tp > 2 or recompute == full", RANGE),
 }
 #: Llama 3 405B on any number of nodes.
