@@ -53,7 +53,7 @@ def creeping() -> cp_model.CpModel:
 
 
 def test_one_micro_batch_is_proven_without_creeping(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parc.compiler.search.cp_sat_search, "LIMIT_SECONDS", 60.0)
+    monkeypatch.setattr(parc.compiler.search.cp_sat_search, "LIMIT_SECONDS", 240.0)
     found = answers(job_of("maximize mfu\nrequire micro_batch >= 2", **SINGLE))
     assert found.solution is not None and found.solution.proven
     assert found.layout == found.best
