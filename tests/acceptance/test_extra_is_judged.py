@@ -29,6 +29,7 @@ DRAWS = {"megatron": 3000, "deepspeed": 3000, "torchtitan": 1000}
 UNDECIDED = {
     "gradient_allreduce_op",
     "zero_optimization.compute_grad_norm",
+    "zero_optimization.offload_optimizer.ratio",
     "debug.spmd_typechecking",
     "aio.use_gds",
     "parallelism.enable_fsdp_symm_mem",

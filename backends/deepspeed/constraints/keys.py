@@ -64,12 +64,6 @@ EXCLUDES = (
     Clash(_AUTOCAST, _QUANTIZED, "runtime/torch_autocast.py:32", since="0.17"),
 )
 
-#: Rows by which a stage of ZeRO and another key stop DeepSpeed, which the compiler asks of `extra`.
-OF_STAGE: tuple[Constraint, ...] = (
-    *(row for row in NEEDS if any(need.startswith(f"{STAGE} ") for need in row.needs)),
-    *(row for row in EXCLUDES if row.other.startswith(f"{STAGE} ")),
-)
-
 #: DeepSpeed takes the pair, and the engine moves nothing.
 OFFLOAD = (
     *(
@@ -86,6 +80,13 @@ OFFLOAD = (
         Range.BELOW_ONE, help=_stage(3),
     ),
 )  # fmt: skip
+
+#: Rows by which a stage of ZeRO and another key stop DeepSpeed, which the compiler asks of `extra`.
+OF_STAGE: tuple[Constraint, ...] = (
+    *(row for row in NEEDS if any(need.startswith(f"{STAGE} ") for need in row.needs)),
+    *(row for row in EXCLUDES if row.other.startswith(f"{STAGE} ")),
+    *(row for row in OFFLOAD if row.effect is Effect.STOPS),
+)
 
 #: The swapper joins the path with a folder's name (runtime/swap_tensor/partitioned_param_swapper.py:86,
 #: runtime/zero/stage3.py:840), and models that are made under `zero.Init` stop before

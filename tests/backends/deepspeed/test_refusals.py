@@ -172,6 +172,8 @@ def test_every_rule_has_a_case() -> None:
         ("0.19", {}, [True] * 4),
         ("0.19", {"zero_optimization.compute_grad_norm": True}, [True] * 4),
         ("0.19", {"zero_optimization.compute_grad_norm": False}, [False, True, True, False]),
+        ("0.19", {"zero_optimization.offload_optimizer.ratio": 0.5}, [False, False, False, True]),
+        ("0.19", {"zero_optimization.offload_optimizer.ratio": 1.0}, [True] * 4),
         ("0.19", {"gradient_allreduce_op": "sum"}, [True, True, True, False]),
         ("0.18", {"gradient_allreduce_op": "sum"}, [True] * 4),
     ],
