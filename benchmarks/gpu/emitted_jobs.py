@@ -18,15 +18,14 @@ from parc.dsl import Job, loads
 
 #: Steps of each; the first of them warm up.
 STEPS = 20
-RELEASES = {"torchtitan": "0.2.2", "deepspeed": "0.19", "accelerate": "1.15"}
+TITAN, DEEPSPEED = "0.2.2", "0.19"
+RELEASES = {"torchtitan": TITAN, "deepspeed": DEEPSPEED}
 #: What each target's block says beside its release: made-up tokens, no checkpoints.
 SETTINGS = {
-    "torchtitan": 'version = "0.2.2"; save = false',
-    "deepspeed": 'version = "0.19"; save = none; adam = "torch"',
+    "torchtitan": f'version = "{TITAN}"; save = false',
+    "deepspeed": f'version = "{DEEPSPEED}"; save = none; adam = "torch"',
     "accelerate": "data = synthetic; save = none; log_interval = 1",
 }
-
-
 #: Adapters beside weights that are drawn: run.py leaves the folder out.
 ADAPTERS = '; weights = "none"; tune = lora; adapter_rank = 16'
 

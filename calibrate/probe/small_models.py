@@ -16,6 +16,7 @@ from ...dsl.hardware import Cluster
 from ...dsl.job import Job
 from ..measured_run import MeasuredRun
 from ..steady_state import SteadyState
+from .program.clock import SAMPLES
 from .rows import Training
 
 #: The target whose steps they are: PyTorch's own kernels, fp32 weights under autocast on one GPU, in the
@@ -23,8 +24,6 @@ from .rows import Training
 ((TARGET, RELEASE),) = (
     (name, backend.probed) for name, backend in BACKENDS.items() if backend.probed
 )
-#: Batches of a row (program/clock.py).
-BATCHES = 5
 
 
 def run_of(row: Training, cluster: Cluster) -> MeasuredRun:
@@ -35,7 +34,7 @@ def run_of(row: Training, cluster: Cluster) -> MeasuredRun:
     case = Case(job, BACKENDS[TARGET].target)
     layout = _layout(plain)
     placement = case.placements.split(layout["pp"], layout["vpp"], layout[PLACE])
-    steps = SteadyState(median(row.times or [math.nan]), row.spread, BATCHES, 0)
+    steps = SteadyState(median(row.times or [math.nan]), row.spread, SAMPLES, 0)
     return MeasuredRun("probe", job, TARGET, layout, placement, steps, ())
 
 

@@ -19,6 +19,11 @@ def quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPED)}"'
 
 
+def shortened(text: str) -> str:
+    """A text that a message names: of 40 characters at most."""
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
 def unwritable(text: str, span: Span) -> list[Diagnostic]:
     """The complaint about a text that no emitted file can hold; none about any other."""
     found = UNWRITABLE.search(text)

@@ -8,6 +8,7 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from .. import codes
 from ..diagnostics import Diagnostic, Fix, Note, Source, Span, replaced
+from .quoting import shortened
 
 #: Terminals of the grammar in words, in the order in which messages list them.
 _WORDS = {
@@ -128,7 +129,7 @@ def _found(token: Token) -> str:
         return "the end of the file"
     if token.type == "_SEP":
         return "`;`" if token.startswith(";") else "the end of the line"
-    return f"`{token if len(token) <= 40 else token[:37] + '...'}`"
+    return f"`{shortened(token)}`"
 
 
 _SEMICOLON = "settings on one line need `;` between them"

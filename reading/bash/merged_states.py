@@ -28,6 +28,8 @@ def merged(shells: Sequence[Shell], reason: str) -> Shell:
             first.outside = Unknown(reason)
         if first.cwd != other.cwd:
             first.cwd = ""
+        if first.pushed != other.pushed:
+            first.pushed = ()
     return first
 
 

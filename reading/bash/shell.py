@@ -168,6 +168,8 @@ class Shell:
     files: dict[FileKey, Text] = field(default_factory=dict)
     positional: tuple[Text, ...] = ()
     cwd: str = ""
+    #: Folders that `popd` goes back to, the next one last.
+    pushed: tuple[str, ...] = ()
     #: Why a variable that nothing sets may still be set: a file that could not be read.
     outside: Unknown | None = None
     directives: tuple[BatchOption, ...] = ()
@@ -214,7 +216,7 @@ class Shell:
         """Take over the state of a copy."""
         self.variables, self.functions = other.variables, other.functions
         self.files, self.positional, self.cwd = other.files, other.positional, other.cwd
-        self.outside, self.hidden = other.outside, other.hidden
+        self.outside, self.hidden, self.pushed = other.outside, other.hidden, other.pushed
         if self.output is not None and other.output is not None:
             self.output[:] = other.output
 

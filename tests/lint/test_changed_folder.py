@@ -42,7 +42,7 @@ def errors(capsys: Captured, before: str, run: str = RUN) -> set[object]:
     [
         "cd ../examples",
         "cd ~/llm-train/examples",
-        'cd "$HOME"/work/llm-train/examples/',
+        'cd "$HOME"/src/llm-train/examples/',
         "cd; cd llm-train; cd examples",
         "ROOT=$HOME/llm-train\ncd $ROOT/examples",
         "cd $ROOT/examples",
@@ -50,6 +50,9 @@ def errors(capsys: Captured, before: str, run: str = RUN) -> set[object]:
         'cd "$(dirname "$0")/../examples"',
         'cd "$(dirname "${BASH_SOURCE[0]}")"; cd ../examples',
         "cd $SLURM_SUBMIT_DIR\ncd examples",
+        "pushd ../examples > /dev/null",
+        "pushd /opt; popd; cd ../examples",
+        "cd ../examples; pushd conf; pushd /opt; popd; popd",
     ],
 )
 def test_files_of_the_checkout_are_read(before: str, checkout: Path, capsys: Captured) -> None:
@@ -57,7 +60,16 @@ def test_files_of_the_checkout_are_read(before: str, checkout: Path, capsys: Cap
 
 
 @pytest.mark.parametrize(
-    "before", ["cd ~/examples", "cd $HOME/other/examples", "cd /opt/examples", "cd ~", "cd -"]
+    "before",
+    [
+        "cd ~/examples",
+        "pushd /opt/examples",
+        "pushd examples; popd; cd ~",
+        "cd $HOME/other/examples",
+        "cd /opt/examples",
+        "cd ~",
+        "cd -",
+    ],
 )
 def test_files_of_another_folder_are_not(before: str, checkout: Path, capsys: Captured) -> None:
     assert errors(capsys, before) == set()

@@ -51,9 +51,11 @@ def _loss(torch: Any) -> Callable[[Any, Any], Any]:
 
 def decoder(torch: Any, case: Case) -> Any:
     """Embedding, blocks, norm and head: a model of the Llama family."""
-    nn, checkpointed = torch.nn, _checkpointed(torch, case["recompute"])
+    from torch import nn
 
-    class Decoder(nn.Module):  # type: ignore[misc, name-defined]
+    checkpointed = _checkpointed(torch, case["recompute"])
+
+    class Decoder(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.embedding = nn.Embedding(case["vocab"], case["hidden"])
@@ -76,7 +78,9 @@ def decoder(torch: Any, case: Case) -> Any:
 
 def block(torch: Any, case: Case) -> Any:
     """Attention with fewer heads of keys and a gated feed-forward block, each behind its norm."""
-    nn, attend = torch.nn, torch.nn.functional.scaled_dot_product_attention
+    from torch import nn
+
+    attend = nn.functional.scaled_dot_product_attention
     hidden, size = case["hidden"], case["hidden"] // case["heads"]
     keys = size * case["kv_heads"]
 
@@ -87,7 +91,7 @@ def block(torch: Any, case: Case) -> Any:
     def linear(inner: int, columns: int) -> Any:
         return nn.Linear(inner, columns, bias=False)
 
-    class Attention(nn.Module):  # type: ignore[misc, name-defined]
+    class Attention(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.query, self.key = linear(hidden, hidden), linear(hidden, keys)
@@ -103,7 +107,7 @@ def block(torch: Any, case: Case) -> Any:
             seen = attend(*heads, is_causal=True, enable_gqa=keys < hidden)
             return self.out(seen.transpose(1, 2).contiguous().flatten(2))
 
-    class FeedForward(nn.Module):  # type: ignore[misc, name-defined]
+    class FeedForward(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.gate, self.up = linear(hidden, case["ffn"]), linear(hidden, case["ffn"])
@@ -112,7 +116,7 @@ def block(torch: Any, case: Case) -> Any:
         def forward(self, normed: Any) -> Any:
             return self.down(nn.functional.silu(self.gate(normed)) * self.up(normed))
 
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
+    class Block(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.attention, self.feed_forward = Attention(), FeedForward()

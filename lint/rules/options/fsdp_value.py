@@ -28,6 +28,7 @@ from collections.abc import Iterator, Mapping
 
 from ....backends.huggingface import fsdp_values
 from ....backends.huggingface.fsdp import BLOCK
+from ....dsl.syntax.quoting import shortened
 from ....reading.facts import Setting, text_of
 from ...facts.fsdp import CONFIG
 from ...facts.launched_job import LaunchedJob
@@ -53,7 +54,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     for key, expected in fsdp_values.wrong_values(_config(launch, named)):
         at = _setting(launch, key) or named
-        message = f"{BLOCK}: {key} {_shown(_config(launch, named)[key])}: {expected}"
+        message = f"{BLOCK}: {key} {shortened(json.dumps(_config(launch, named)[key]))}: {expected}"
         yield Complaint(message, at, since=fsdp_values.SINCE, framework=TRANSFORMERS)
 
 
@@ -89,8 +90,3 @@ def _setting(launch: LaunchedJob, key: str) -> Setting | None:
         each for each in launch.all("yaml") if each.name == name or each.name.startswith(f"{name}.")
     )
     return next(found, None)
-
-
-def _shown(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -84,9 +84,8 @@ class _Fault:
 
 def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fault | None:
     """The fault of an option's value for one of its forms."""
-    first, *others = [str(value) for value in setting.values] or [""]
-    #: Empty arguments behind a value are another rule's.
-    name, texts = option.name, [first, *filter(None, others)] if setting.values else []
+    name, texts = option.name, [str(value) for value in setting.values]
+    texts[1:] = filter(None, texts[1:])  # an empty argument behind a value is PAR816's
     if not texts and option.count in ("", "+"):
         wanted = option.kind in NUMBERS or option.choices
         return _Fault(f"{name} has no value") if wanted and not _expanded(launch, setting) else None

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ....dsl.diagnostics import Severity
+from ....dsl.syntax.quoting import shortened
 from ....reading.bash.values import Word
 from ....reading.facts import Setting
 from ....reading.launchers import entry_index
@@ -49,7 +50,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if setting is None:
             continue
         if _BLANKS.fullmatch(setting.name) and not _is_value(launch, before):
-            message = f"`{_short(setting.name)}` is one argument, and no option"
+            message = f"`{shortened(setting.name)}` is one argument, and no option"
             yield Complaint(message, setting, help=_CURE, severity=level)
         if "" in setting.values[1:] and wanted(launch, setting):
             message = f"an empty argument stands behind {setting.name} {setting.values[0]}"
@@ -65,7 +66,7 @@ def _of_launcher(launch: LaunchedJob) -> Iterator[Complaint]:
         rest = list(command.words[command.words.index(name) + 1 :])
         wrong = _instead_of_program(rest)
         if wrong is not None:
-            shown = f"`{_short(str(wrong.text))}`" if wrong.text else "an empty argument"
+            shown = f"`{shortened(str(wrong.text))}`" if wrong.text else "an empty argument"
             message = f"{name.text} takes {shown} for the program"
             yield Complaint(message, place_of(wrong, command), help=_CURE)
 
@@ -89,7 +90,3 @@ def _is_value(launch: LaunchedJob, before: Setting | None) -> bool:
     if before is None or before.values:
         return False
     return not _parser_known(launch) or bool(wanted(launch, before))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -68,6 +68,23 @@ def _cd(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     return True
 
 
+def _pushd(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
+    """Without a folder, or with a place in the stack, it turns the stack."""
+    if not any(
+        isinstance(word.text, Unknown) or word.text[:1] not in ("-", "+") for word in words[1:]
+    ):
+        shell.cwd, shell.pushed = AWAY, ()
+        return True
+    shell.pushed = (*shell.pushed, shell.cwd)
+    return _cd(shell, source, words)
+
+
+def _popd(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
+    if shell.pushed:
+        shell.cwd, shell.pushed = shell.pushed[-1], shell.pushed[:-1]
+    return True
+
+
 def _moved(shell: Shell, word: Word) -> str:
     """The folder that a shell goes to; one of the machine with what is known behind it."""
     target, own = word.text, posixpath.dirname(shell.path)
@@ -88,7 +105,7 @@ def _placed(folder: str, behind: str) -> str:
 
 def _is_home(word: Word) -> bool:
     first = word.pieces[0].text
-    return isinstance(first, Unknown) and "`HOME`" in first.reason
+    return isinstance(first, Unknown) and first.unset == "HOME"
 
 
 def _own_folder(shell: Shell, target: str) -> bool:
@@ -280,6 +297,8 @@ BUILTINS: dict[str, Builtin] = {
     "shift": _shift,
     "set": _set,
     "cd": _cd,
+    "pushd": _pushd,
+    "popd": _popd,
     "eval": _eval,
     "source": _source,
     ".": _source,
@@ -292,5 +311,5 @@ BUILTINS: dict[str, Builtin] = {
     "getopts": _getopts,
     "unset": _unset,
     "trap": _trap,
-    **dict.fromkeys(("wait", "ulimit", "umask", "shopt", "popd", "hash", "alias", "clear"), _true),
+    **dict.fromkeys(("wait", "ulimit", "umask", "shopt", "hash", "alias", "clear"), _true),
 }

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from ....dsl.syntax.quoting import shortened
 from ...facts import Unknown
 
 Number = int | Unknown
@@ -53,8 +54,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 40 else text[:37] + "..."
+    return shortened(" ".join(text.split()))
 
 
 def number_of(text: str) -> int:
