@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.acceptance.support import ray_environment
-from tests.acceptance.support.environments import cache_folder, used, versions_of_all
+from tests.acceptance.support.environments import cache_folder, versions_of_all
 from tests.acceptance.support.feature_table import RESULTS
 from tests.acceptance.support.generated_jobs import Batch, batch
 from tests.acceptance.support.sample import (
@@ -48,11 +48,9 @@ def pytest_sessionstart() -> None:
     watch()
 
 
-def pytest_report_header(config: pytest.Config) -> list[str]:
-    found = versions_of_all(used())
-    stated = ", ".join(f"{name} {version}" for name, version in found.items())
+def pytest_report_header(config: pytest.Config) -> str:
     extent = "every test" if config.option.all else "a sample; --all runs every test"
-    return [f"acceptance of {stated}", f"seed {config.option.seed}: {extent}"]
+    return f"seed {config.option.seed}: {extent}"
 
 
 @pytest.hookimpl(trylast=True)
@@ -113,6 +111,7 @@ def pytest_sessionfinish() -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
+    terminalreporter.write_line(f"acceptance of {', '.join(versions_of_all())}")
     for target, counts in RESULTS.tried.items():
         terminalreporter.write_line(
             f"{target}: {counts['tried']} jobs tried, {counts['compiled']} have a layout and were judged"

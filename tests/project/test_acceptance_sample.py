@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.support.sample import KINDS, SAMPLE_JOBS, WHOLE_JOBS, left_out
+from tests.acceptance.support.sample import KINDS, SAMPLE_JOBS, WHOLE_JOBS, Alike, left_out
 from tests.support.paths import ROOT
 
-PREFIXES = [name for alike in KINDS.values() for name in alike.names]
+UNITS = [unit for alike in KINDS.values() for unit in alike.units]
+PREFIXES = sorted({each for unit in UNITS for each in ([unit] if isinstance(unit, str) else unit)})
 #: Twelve cases of every test that may be left out, and one that belongs to no kind.
 NAMES = [f"{prefix}{case}]" for prefix in PREFIXES for case in range(12)]
 ALWAYS = "test_megatron_accepts.py::test_every_job_is_accepted"
@@ -17,16 +18,34 @@ ALWAYS = "test_megatron_accepts.py::test_every_job_is_accepted"
 def test_what_may_be_left_out_is_a_test(prefix: str) -> None:
     file, _, name = prefix.partition("::")
     text = (ROOT / "tests" / "acceptance" / file).read_text()
-    assert f"\ndef {name.partition('[')[0]}(" in text
+    assert f"\ndef {name.partition('[')[0] or 'test_'}" in text
+
+
+def test_a_test_is_of_one_kind() -> None:
+    for name in NAMES:
+        assert sum(name.startswith(_prefixes(alike)) for alike in KINDS.values()) == 1, name
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_some_of_every_kind_run(seed: int) -> None:
     gone = left_out([*NAMES, ALWAYS], seed)
     for kind, alike in KINDS.items():
-        of_kind = {name for name in NAMES if name.startswith(alike.names)}
-        assert len(of_kind - set(gone[kind])) == alike.drawn >= 1
+        of_kind = {name for name in NAMES if name.startswith(_prefixes(alike))}
+        run = of_kind - set(gone[kind])
+        assert len({_unit_of(name, alike) for name in run}) == alike.drawn >= 1
     assert ALWAYS not in sum(gone.values(), [])
+
+
+def _prefixes(alike: Alike) -> tuple[str, ...]:
+    return tuple(
+        each for unit in alike.units for each in ([unit] if isinstance(unit, str) else unit)
+    )
+
+
+def _unit_of(name: str, alike: Alike) -> object:
+    """What is drawn with the test of this name: itself, or the tuple that it is of."""
+    (unit,) = (unit for unit in alike.units if name.startswith(unit))
+    return name if isinstance(unit, str) else unit
 
 
 def test_the_seed_alone_decides() -> None:

@@ -14,8 +14,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +45,8 @@ class Recipe:
     unpacked: tuple[str, ...] = ()
     #: Must be importable for the environment to count as built.
     imports: tuple[str, ...] = ()
+    #: The environment whose packages this one sees, beside PyTorch's.
+    on: str = ""
 
 
 #: The variable that names a checkout of the oldest Megatron-LM that parc writes for, core_v0.14.0.
@@ -72,14 +73,7 @@ RECIPES = {
     ),
     # What trains adapters, and the 4-bit weights whose bytes are counted.
     "deepspeed-peft": Recipe(
-        (
-            f"deepspeed=={DEEPSPEED}",
-            f"transformers=={TRANSFORMERS}",
-            f"peft=={PEFT}",
-            "bitsandbytes==0.50.2",
-        ),
-        (),
-        ("deepspeed", "peft"),
+        (f"peft=={PEFT}", "bitsandbytes==0.50.2"), (), ("deepspeed", "peft"), on="deepspeed"
     ),
     "accelerate": Recipe(
         (
@@ -98,6 +92,8 @@ RECIPES = {
     "openmpi": Recipe((f"openmpi=={OPEN_MPI}",)),
     "skypilot": Recipe((f"skypilot=={SKYPILOT}",), (), ("sky",)),
 }
+#: Names of the environments that this process has asked for.
+ASKED: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -154,6 +150,7 @@ def environment(name: str) -> Environment:
     with _locked(root / f"{name}.lock"):
         if not (found.folder / "ready.json").exists():
             _build(found)
+    ASKED.add(name)
     return found
 
 
@@ -169,15 +166,15 @@ def versions(name: str) -> dict[str, str]:
     return stated
 
 
-def versions_of_all(names: Sequence[str]) -> dict[str, str]:
-    """Those of several environments; what is missing is built two at a time, on top of the base."""
-    versions(BASE)
-    with ThreadPoolExecutor(2) as pool:
-        return {name: text for found in pool.map(versions, names) for name, text in found.items()}
+def versions_of_all() -> list[str]:
+    """Distributions of every environment that this process has asked for, with their versions."""
+    pairs = {pair for name in sorted(ASKED) for pair in versions(name).items()}
+    return [f"{name} {version}" for name, version in sorted(pairs)]
 
 
 def _stamp(name: str) -> str:
-    recipe = RECIPES[name] if name == BASE else (RECIPES[name], RECIPES[BASE])
+    below = RECIPES[name].on or BASE
+    recipe = RECIPES[name] if name == BASE else (RECIPES[name], RECIPES[below])
     return hashlib.sha256(repr((RECIPE, PYTHON, recipe)).encode()).hexdigest()
 
 
@@ -185,13 +182,16 @@ def _build(made: Environment) -> None:
     recipe = RECIPES[made.name]
     shutil.rmtree(made.folder, ignore_errors=True)
     print(f"acceptance: building {made.folder}", file=sys.stderr, flush=True)
-    subprocess.run([interpreter(), "-m", "venv", str(made.folder)], check=True)
+    bare = () if made.name == BASE else ("--without-pip",)
+    subprocess.run([interpreter(), "-m", "venv", *bare, str(made.folder)], check=True)
     if made.name != BASE:
-        base = environment(BASE)
-        (made.packages / "torch_of_base.pth").write_text(f"{base.packages}\n")
+        below = [environment(recipe.on)] if recipe.on else []
+        seen = "".join(f"{each.packages}\n" for each in (*below, environment(BASE)))
+        (made.packages / "torch_of_base.pth").write_text(seen)
         _write_launcher(made)
     if recipe.packages:
-        _pip(made, "install", "-qq", *recipe.packages)
+        # Python compiles what is imported; all of transformers takes longer than its installation.
+        _pip(made, "install", "-qq", "--no-compile", *recipe.packages)
     for wheel in recipe.unpacked:
         _unpack(made, wheel)
     if recipe.imports:
@@ -211,8 +211,10 @@ def interpreter() -> str:
 
 
 def _pip(made: Environment, *arguments: str) -> None:
+    """pip of the environment that holds PyTorch, for all of them."""
     variables = {**made.variables(), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "DS_BUILD_OPS": "0"}
-    command = [str(made.python), "-m", "pip", *arguments]
+    pip = made.python if made.name == BASE else environment(BASE).python
+    command = [str(pip), "-m", "pip", "--python", str(made.python), *arguments]
     subprocess.run(command, check=True, env=variables, stdout=sys.stderr)
 
 

@@ -38,42 +38,118 @@ SAMPLE_JOBS = {
 
 @dataclass(frozen=True)
 class Alike:
-    """Tests that stand for one another: what their names begin with, and how many of them a sample runs."""
+    """Units that stand for one another, and how many of them a sample runs.
 
-    names: tuple[str, ...]
+    A text is a unit for each test whose name begins with it; a tuple of texts is one unit, of all tests that
+    begin with any of them: they share a costly start or an environment.
+    """
+
+    units: tuple[str | tuple[str, ...], ...]
     drawn: int = 1
 
 
+def _accepted(release: str) -> tuple[str, ...]:
+    """Tests of the generated jobs of a release of torchtitan."""
+    names = (
+        "enough_jobs_have_a_layout",
+        "every_job_is_accepted",
+        "stages_and_micro_batches_are_the_plans",
+        "parameter_bytes_are_the_plans",
+    )
+    return tuple(f"test_torchtitan_accepts.py::test_{name}[torchtitan-{release}]" for name in names)
+
+
+def _computed(release: str) -> tuple[str, ...]:
+    """Tests of the models of std that a release of torchtitan builds."""
+    names = (
+        "loss_and_gradients_are_those_of_transformers",
+        "another_model_is_told_apart",
+        "first_weights_are_the_jobs",
+    )
+    return tuple(f"test_forward_torchtitan.py::test_{name}[torchtitan-{release}]" for name in names)
+
+
+RELEASES = ("0.2.0", "0.2.2", "0.3.0")
 #: A test that is of none of these kinds always runs.
 KINDS = {
+    "releases of torchtitan": Alike(tuple(map(_accepted, RELEASES))),
+    "models computed": Alike(
+        (
+            ("test_forward_deepspeed.py::",),
+            ("test_forward_megatron.py::",),
+            *map(_computed, RELEASES),
+        ),
+        2,
+    ),
+    "extra": Alike(
+        ("test_extra_is_judged.py::test_the_framework_agrees[", ("test_extra_pairs.py::",))
+    ),
     "launches that work": Alike(("test_lint_is_certain.py::test_what_works_passes[",)),
+    "launches that stop": Alike(("test_lint_is_certain.py::test_what_stops_fails[",)),
     "broken emitters": Alike(("test_broken_emitters.py::test_a_framework_finds_each_change[",), 2),
     "refused layouts": Alike(("test_refusals_are_real.py::test_the_framework_refuses_it_too[",), 2),
-    "a layer's time on the host": Alike(
-        ("test_host_time.py::test_a_layer_takes_the_host_about_as_long_as_priced[",)
+    "options of releases": Alike(
+        ("test_released_options.py::test_rows_are_those_of_the_installed_release[",), 2
     ),
-    "what a session leaves": Alike(("test_leaves_nothing.py::test_nothing_is_left[",)),
-    "SLURM: training": Alike(
+    "what prices rest on": Alike(
+        (
+            "test_host_time.py::test_a_layer_takes_the_host_about_as_long_as_priced[",
+            "test_traffic.py::test_gradients_and_weights_travel_as_priced[",
+            ("test_hugging_face_models.py::",),
+            ("test_torch_schedules.py::",),
+        ),
+        2,
+    ),
+    "what is left behind": Alike(
+        (
+            "test_leaves_nothing.py::test_nothing_is_left[",
+            "test_smoke_leaves_nothing.py::test_after_success",
+            "test_smoke_leaves_nothing.py::test_after_failure",
+            "test_smoke_leaves_nothing.py::test_after_the_time_was_up",
+            "test_smoke_leaves_nothing.py::test_after_a_signal[",
+        ),
+        2,
+    ),
+    "nodes of SLURM": Alike(
         (
             "test_slurm_runs.py::test_deepspeed_trains_over_two_nodes",
             "test_slurm_runs.py::test_torchtitan_trains_over_two_nodes",
             "test_slurm_runs.py::test_two_jobs_at_once_do_not_meet",
-        )
-    ),
-    "SLURM: ends": Alike(
-        (
             "test_slurm_runs.py::test_a_failing_rank_ends_the_job_with_its_code",
             "test_slurm_runs.py::test_another_shape_is_refused_by_the_script",
             "test_slurm_runs.py::test_it_saves_requeues_and_continues",
             "test_slurm_runs.py::test_torchtitan_saves_requeues_and_continues",
+            "test_slurm_judges.py::test_what_would_come_back_is_started_once[",
+            "test_slurm_judges.py::test_an_unknown_failure_without_a_checkpoint_is_started_twice",
+            "test_slurm_judges.py::test_a_node_that_failed_twice_is_left_out",
+            "test_slurm_judges.py::test_a_node_that_is_lost_is_told_and_slurm_starts_it_again",
+            "test_health_check.py::test_sound_nodes_train_and_others_are_named",
+        ),
+        3,
+    ),
+    "other starters": Alike(
+        (
+            ("test_ray_nodes.py::",),
+            ("test_sweep_on_ray.py::",),
+            ("test_mpirun_starts.py::",),
+            ("test_skypilot_accepts.py::",),
+        )
+    ),
+    "measure": Alike(("test_measure.py::",), 2),
+    "from a folder to a falling loss": Alike(
+        (
+            "test_tutorial.py::test_the_tutorial_ends_with_a_falling_loss",
+            "test_site_loop.py::test_measure_plan_trials_calibrate_plan",
+            "test_site_loop.py::test_the_array_runs_a_trial_in_its_folder",
+            "test_smoke_stages.py::test_a_stage_begins_where_the_one_before_ended",
         )
     ),
     "DeepSpeed trains": Alike(("test_smoke_deepspeed.py::test_layouts_train[",)),
     "DeepSpeed trains adapters": Alike(
-        ("test_adapters_deepspeed.py::test_adapters_are_trained_saved_and_merged[zero",)
-    ),
-    "DeepSpeed trains adapters beside 4 bits": Alike(
-        ("test_adapters_deepspeed.py::test_adapters_are_trained_saved_and_merged[4 bits",)
+        (
+            "test_adapters_deepspeed.py::test_adapters_are_trained_saved_and_merged[",
+            "test_adapters_deepspeed.py::test_the_ledger_is_what_the_libraries_hold",
+        )
     ),
     "TRL trains under accelerate": Alike(
         (
@@ -82,7 +158,19 @@ KINDS = {
         )
     ),
     "DeepSpeed starts from weights": Alike(
-        ("test_weights_deepspeed.py::test_the_first_loss_is_that_of_transformers[",), 2
+        ("test_weights_deepspeed.py::test_the_first_loss_is_that_of_transformers[",)
+    ),
+    "DeepSpeed of several starts": Alike(
+        (
+            "test_smoke_deepspeed.py::test_a_killed_run_goes_on_as_if_it_had_not_been[",
+            "test_smoke_deepspeed.py::test_a_run_that_is_told_to_end_goes_on_at_the_next_step[",
+            "test_smoke_deepspeed.py::test_a_secondary_partition_trains_over_two_nodes",
+            "test_deepspeed_resumes.py::test_it_goes_on_in_another_layout_as_if_it_had_not_changed[",
+            "test_deepspeed_resumes.py::test_stages_1_and_2_read_each_other_as_they_are",
+            "test_deepspeed_resumes.py::test_what_cannot_go_on_ends_before_the_first_step[",
+            "test_runs_deepspeed.py::test_stages_follow_and_jobs_do_not_meet[",
+            "test_runs_deepspeed.py::test_a_stage_that_carries_all_goes_on_as_one_training[",
+        )
     ),
     "Megatron-LM of several starts": Alike(
         (
@@ -90,102 +178,38 @@ KINDS = {
             "test_megatron_resumes.py::test_it_goes_on_in_another_layout_as_if_it_had_not_changed[",
             "test_megatron_resumes.py::test_a_job_that_is_not_elastic_is_refused_before_the_first_step[",
             "test_runs_megatron.py::test_stages_follow_and_jobs_do_not_meet[",
-        )
-    ),
-    "Megatron-LM trains": Alike(("test_smoke_megatron.py::test_layouts_train[",)),
-    "Megatron-LM begins with weights": Alike(
-        ("test_weights_megatron.py::test_training_begins_with_the_loss_of_the_weights[",)
-    ),
-    "torchtitan 0.2.2 trains": Alike(("test_smoke_torchtitan.py::test_layouts_train[",)),
-    "torchtitan 0.3.0 trains": Alike(("test_smoke_torchtitan_python.py::test_layouts_train[",)),
-    "torchtitan starts from weights": Alike(
-        (
-            "test_torchtitan_trains.py::test_it_starts_from_hugging_faces_weights_and_a_pipeline_changes"
-            "_nothing[",
-        )
-    ),
-    "torchtitan 0.2.0 computes": Alike(
-        (
-            "test_forward_torchtitan.py::test_loss_and_gradients_are_those_of_transformers[torchtitan-0.2.0]",
-            "test_forward_torchtitan.py::test_another_model_is_told_apart[torchtitan-0.2.0]",
-            "test_forward_torchtitan.py::test_first_weights_are_the_jobs[torchtitan-0.2.0]",
-        )
-    ),
-    "torchtitan's orders of passes": Alike(
-        ("test_torchtitan_trains.py::test_an_order_trains_as_no_pipeline_does[",), 2
-    ),
-    "torchtitan's rates": Alike(
-        ("test_torchtitan_trains.py::test_rates_are_the_asked_ones_at_every_step[",), 2
-    ),
-    "torchtitan evaluates": Alike(
-        ("test_torchtitan_trains.py::test_it_evaluates_on_what_was_asked[",)
-    ),
-    "recomputing": Alike(
-        (
-            "test_smoke_deepspeed.py::test_recomputing_changes_no_loss",
-            "test_smoke_torchtitan.py::test_recomputing_changes_no_loss",
-        )
-    ),
-    "DeepSpeed: stages follow, jobs do not meet": Alike(
-        ("test_runs_deepspeed.py::test_stages_follow_and_jobs_do_not_meet[",)
-    ),
-    "DeepSpeed: a stage carries all": Alike(
-        ("test_runs_deepspeed.py::test_a_stage_that_carries_all_goes_on_as_one_training[",)
-    ),
-    "from a folder to a falling loss": Alike(
-        (
-            "test_tutorial.py::test_the_tutorial_ends_with_a_falling_loss",
-            "test_site_loop.py::test_measure_plan_trials_calibrate_plan",
-        )
-    ),
-    "Ray: ends": Alike(
-        (
-            "test_ray_nodes.py::test_when_one_fails_the_other_saves_and_its_status_is_the_jobs",
-            "test_ray_nodes.py::test_all_save_when_it_is_stopped",
-            "test_ray_nodes.py::test_all_save_when_a_pod_is_about_to_end",
-        )
-    ),
-    "mpirun: ends": Alike(("test_mpirun_starts.py::test_all_save_when_it_is_stopped[",)),
-    "a run of several starts": Alike(
-        (
-            "test_smoke_deepspeed.py::test_a_killed_run_goes_on_as_if_it_had_not_been[",
-            "test_smoke_deepspeed.py::test_a_run_that_is_told_to_end_goes_on_at_the_next_step[",
-            "test_smoke_deepspeed.py::test_a_secondary_partition_trains_over_two_nodes",
+            "test_runs_megatron.py::test_a_stage_that_carries_all_goes_on_as_one_training",
         )
     ),
     "torchtitan of several starts": Alike(
         (
             "test_torchtitan_stops.py::test_told_to_end_it_saves_and_goes_on_at_the_next_step[",
             "test_torchtitan_stops.py::test_killed_it_goes_on_from_its_last_interval[",
+            "test_torchtitan_resumes.py::test_it_goes_on_in_another_layout_as_if_it_had_not_changed[",
+            "test_torchtitan_resumes.py::test_a_job_that_is_not_elastic_is_refused_by_torchtitan",
+            "test_runs_torchtitan.py::test_stages_follow_and_jobs_do_not_meet",
+            "test_runs_torchtitan.py::test_a_stage_that_carries_all_goes_on_as_one_training",
         )
     ),
-    "what `parc smoke` leaves": Alike(
+    "Megatron-LM trains": Alike(("test_smoke_megatron.py::test_layouts_train[",)),
+    "Megatron-LM begins with weights": Alike(
+        ("test_weights_megatron.py::test_training_begins_with_the_loss_of_the_weights[",)
+    ),
+    "Megatron-LM keeps": Alike(("test_megatron_keeps.py::",), 4),
+    "torchtitan trains": Alike(
         (
-            "test_smoke_leaves_nothing.py::test_after_success",
-            "test_smoke_leaves_nothing.py::test_after_failure",
-            "test_smoke_leaves_nothing.py::test_after_the_time_was_up",
+            "test_smoke_torchtitan.py::test_layouts_train[",
+            "test_smoke_torchtitan_python.py::test_layouts_train[",
         )
     ),
-    "what a signal to `parc smoke` leaves": Alike(
-        ("test_smoke_leaves_nothing.py::test_after_a_signal[",)
-    ),
-    "torchtitan in another layout": Alike(
-        ("test_torchtitan_resumes.py::test_it_goes_on_in_another_layout_as_if_it_had_not_changed[",)
-    ),
-    "DeepSpeed in another layout": Alike(
+    "what a setting changes": Alike(
         (
-            "test_deepspeed_resumes.py::test_it_goes_on_in_another_layout_as_if_it_had_not_changed[",
-            "test_deepspeed_resumes.py::test_stages_1_and_2_read_each_other_as_they_are",
-        )
-    ),
-    "DeepSpeed refuses another layout": Alike(
-        ("test_deepspeed_resumes.py::test_what_cannot_go_on_ends_before_the_first_step[",)
-    ),
-    "traffic of DeepSpeed": Alike(
-        ("test_traffic.py::test_gradients_and_weights_travel_as_priced[deepspeed",)
-    ),
-    "traffic of torchtitan": Alike(
-        ("test_traffic.py::test_gradients_and_weights_travel_as_priced[torchtitan",)
+            "test_torchtitan_trains.py::",
+            "test_smoke_deepspeed.py::test_recomputing_changes_no_loss",
+            "test_smoke_torchtitan.py::test_recomputing_changes_no_loss",
+            "test_run_deepspeed.py::test_all_settings_train_alike_in_both_ways",
+        ),
+        2,
     ),
 }
 
@@ -194,11 +218,19 @@ def left_out(names: Sequence[str], seed: int) -> dict[str, list[str]]:
     """By kind, the names `file.py::test[case]` that a sample of this seed does not run."""
     found = {}
     for kind, alike in KINDS.items():
-        of_kind = sorted(name for name in names if name.startswith(alike.names))
-        Random(f"{kind} {seed}").shuffle(of_kind)
-        if of_kind[alike.drawn :]:
-            found[kind] = of_kind[alike.drawn :]
+        units = sorted(each for unit in alike.units for each in _matched(unit, names))
+        Random(f"{kind} {seed}").shuffle(units)
+        if units[alike.drawn :]:
+            found[kind] = [name for unit in units[alike.drawn :] for name in unit]
     return found
+
+
+def _matched(unit: str | tuple[str, ...], names: Sequence[str]) -> list[list[str]]:
+    """The tests of each unit that `unit` stands for."""
+    of_it = sorted(name for name in names if name.startswith(unit))
+    if isinstance(unit, str):
+        return [[name] for name in of_it]
+    return [of_it] if of_it else []
 
 
 def seed_of_commit() -> int | None:
