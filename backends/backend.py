@@ -53,7 +53,7 @@ class Backend:
     `last_step(plan)` is the command that prints the step of a run's newest checkpoint, which a launcher asks
     before and after a start. `probed` is the release, one that the target writes for, as which `parc measure`
     prices the steps of its small models; of one framework alone. A job of `parc init` names those that are
-    `offered`, and others where it is asked to.
+    `for_tuning` alone where it fine-tunes or is asked to.
     """
 
     package: str
@@ -63,7 +63,7 @@ class Backend:
     first: tuple[str, str] = ("", "")
     reads_data: DataForm = ""
     probed: str = ""
-    offered: bool = True
+    for_tuning: bool = False
     follows: Callable[[Plan, Job], tuple[Need, ...]] = lambda previous, job: ()
     last_step: Callable[[Plan], str] = lambda plan: "true"
 

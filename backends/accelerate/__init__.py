@@ -10,7 +10,7 @@ BACKEND = Backend(
     brief={"log_interval": 1, "save": None},
     first=('data = "/data/tokens.bin"', "a flat file of token ids"),
     reads_data="flat",
-    offered=False,
+    for_tuning=True,
 )
 
 __all__ = ["BACKEND"]

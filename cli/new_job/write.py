@@ -35,7 +35,7 @@ def first_job(
     that train the model on `data`; `launch` names the launcher, `tuned` what is fine-tuned. Raises `JobError`
     where no target trains the model.
     """
-    offered = (name for name, backend in BACKENDS.items() if backend.offered)
+    offered = (name for name, backend in BACKENDS.items() if tuned or not backend.for_tuning)
     wanted = tuple(dict.fromkeys(targets or offered))
     unread = _unread(wanted, data)
     wanted = tuple(name for name in wanted if name not in unread)

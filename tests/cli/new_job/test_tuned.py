@@ -20,14 +20,23 @@ def said(run: Parc, *command: str) -> parc.Job:
     return parc.load(Path(command[command.index("-o") + 1]))
 
 
-@pytest.mark.parametrize("tune", ["lora", "qlora"])
-def test_adapters_are_planned_by_the_target_that_trains_them(tune: str, run: Parc) -> None:
+@pytest.mark.parametrize(
+    ("tune", "targets"),
+    [
+        ("full", ["megatron", "deepspeed", "torchtitan", "accelerate"]),
+        ("lora", ["deepspeed", "accelerate"]),
+        ("qlora", ["deepspeed"]),
+    ],
+)
+def test_a_fine_tuning_is_planned_by_the_targets_that_train_it(
+    tune: str, targets: list[str], run: Parc
+) -> None:
     job = said(run, *LLAMA, "--tune", tune)
     assert (job.train.tune, job.train.weights) == (tune, "meta-llama/Llama-3.1-8B")
-    assert job.train.learning_rate == 2e-4 and job.train.global_batch % 4 == 0
-    assert [target.name for target in job.targets] == ["deepspeed"]
-    (plan,) = plan_targets(job).plans
-    assert plan.layout.gpus == 4
+    assert job.train.learning_rate == (1e-5 if tune == "full" else 2e-4)
+    assert job.train.global_batch % 4 == 0
+    assert [target.name for target in job.targets] == targets
+    assert [plan.layout.gpus for plan in plan_targets(job).plans] == [4] * len(targets)
 
 
 def test_qwen3_has_adapters(run: Parc) -> None:
@@ -67,8 +76,9 @@ def test_token_ids_are_counted(run: Parc) -> None:
     Path("tokens.bin").write_bytes(bytes(4 * 1000))
     job = said(run, *LLAMA, "--tune", "lora", "--data", "tokens.bin")
     assert job.train.tokens == 3000
-    (target,) = job.targets
-    assert target.options.data.parts == ((str(Path("tokens.bin").absolute()), 1.0),)
+    assert [target.name for target in job.targets] == ["deepspeed", "accelerate"]
+    for target in job.targets:
+        assert target.options.data.parts == ((str(Path("tokens.bin").absolute()), 1.0),)
 
 
 def test_data_of_another_form_leaves_a_target_out(run: Parc) -> None:
