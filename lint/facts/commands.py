@@ -141,15 +141,19 @@ def reaches_nodes(command: TracedCommand) -> bool:
     return hosts or not _REACHING.isdisjoint(command.programs)
 
 
-def makes_folder(command: TracedCommand, folder: str) -> bool:
-    """Whether a command makes a relative or absolute folder; mkdir may make one that is not known."""
+def makes_folder(command: TracedCommand, folder: str, known: bool = False) -> bool:
+    """Whether a command makes a relative or absolute folder; mkdir may make one that is not known, which
+    counts unless `known` asks for the name."""
     if command.programs[-1] not in ("mkdir", "install"):
         return False
     wanted = posixpath.normpath(folder) + "/"
     parents = any(word.lead in ("--parents", "-D") or _P.match(word.lead) for word in command.words)
     for word in command.words[1:]:
         made = posixpath.normpath(word.lead or ".") + "/"
-        if not word.lead or made == wanted or (parents and made.startswith(wanted)):
+        if not word.lead:
+            if not known:
+                return True
+        elif made == wanted or (parents and made.startswith(wanted)):
             return True
     return False
 

@@ -45,6 +45,11 @@ TOML = (
     '[model]\nname = "llama3"\nflavor = "8B"\n[optimizer]\nlr = 3e-4\n'
     '[checkpoint]\nenable_checkpoint = true\nfolder = "/shared/run"\n'
 )
+BOTH = "micro_batch_size: 1\ngradient_accumulation_steps: 1\nlearning_rate: 1e-5\nbf16: true\nfp16: true\n"
+SCALE = (
+    '{"train_batch_size": "auto", "fp16": {"enabled": "auto", "min_loss_scale": 1e-10}, '
+    '"zero_optimization": {"stage": 2}}'
+)
 LOOSE = 'if [ ! -d "$1" ]; then\n    {}\nfi\ntorchrun --nproc_per_node 8 train.py --load "$1"\n'
 #: Code, its levels, and files.
 CASES: dict[str, tuple[str, list[str], dict[str, str]]] = {
@@ -128,6 +133,43 @@ CASES: dict[str, tuple[str, list[str], dict[str, str]]] = {
         {
             "a.sbatch": f"{HEADER}#SBATCH --output=logs/%j.out\nmkdir -p logs\nsrun python t.py\n",
             "docs/runbook.md": "```bash\nmkdir -p logs\nsbatch a.sbatch\n```\n",
+        },
+    ),
+    "a folder that the script's header says to make": (
+        "PAR647", ["info"],
+        {
+            "a.sbatch": "#!/bin/bash\n# Create logs/ before submission.\n#SBATCH --nodes=1\n"
+            "#SBATCH --output=logs/%j.out\nsrun python t.py\n",
+        },
+    ),
+    "another folder, which is not known": (
+        "PAR647", ["warning"],
+        {
+            "a.sbatch": f"{HEADER}#SBATCH --output=logs/%j.out\nmkdir -p $(date +%F)\nsrun python t.py\n",
+        },
+    ),
+    "both precisions of axolotl": (
+        "PAR501", [], {"a.yaml": "base_model: a/b\n" + BOTH, "a.sh": "axolotl train a.yaml\n"},
+    ),
+    "both precisions of LLaMA-Factory": (
+        "PAR501", ["error"],
+        {
+            "a.yaml": "model_name_or_path: a/b\nstage: sft\nper_device_train_batch_size: 1\n" + BOTH,
+            "a.sh": "llamafactory-cli train a.yaml\n",
+        },
+    ),
+    "a loss scale of a release that checks none": (
+        "PAR416", ["info"],
+        {
+            "a.sh": f"{TRAINER}z.json\n", "z.json": SCALE,
+            "pyproject.toml": '[project]\nname = "x"\n[project.optional-dependencies]\n'
+            'train = ["deepspeed==0.9.5"]\n',
+        },
+    ),
+    "a loss scale of a release that checks it": (
+        "PAR416", ["error"],
+        {
+            "a.sh": f"{TRAINER}z.json\n", "z.json": SCALE, "requirements.txt": "deepspeed==0.18.2\n",
         },
     ),
     "a folder that nobody makes before": (

@@ -43,6 +43,10 @@ NEEDS = (
     ),
     Need("--delay-wgrad-compute", ("--overlap-moe-expert-parallel-comm",), "transformer_config.py:3075"),
     Need(
+        "--moe-expert-capacity-factor", (_ALL_TO_ALL[0], f"{_ALL_TO_ALL[0]}_seq"),
+        "core_v0.11.0 transformer_config.py:508", since="0.7", until="0.12",
+    ),
+    Need(
         "--moe-pad-expert-input-to-capacity", ("--moe-expert-capacity-factor",), "transformer_config.py:1865"
     ),
     Need(

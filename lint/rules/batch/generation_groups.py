@@ -24,6 +24,7 @@ import re
 from collections.abc import Iterator
 
 from ....backends.huggingface.option_rows import TRAINER
+from ....compiler.target import Effect
 from ....dsl.diagnostics import Severity
 from ....reading.facts import number_of
 from ...facts.launched_job import LaunchedJob
@@ -47,7 +48,11 @@ _TEACHERS = ("teacher_model", "teacher_model_name_or_path", "teacher_kl_coef")
 #: num_generations of GRPOConfig.
 _GROUP = 8
 _PINNED = re.compile(r"\btrl(?:\[[\w,-]+\])?==(\d+\.\d+(?:\.\d+)?)")
-_OWN = re.compile(r"^trl\b|^swift\b|\btrl[./]scripts[./]grpo\b")
+#: Package -> how its own program is started.
+_COMMANDS = {
+    "trl": re.compile(r"^trl\b|\btrl\s+grpo\b|\btrl[./]scripts[./]grpo\b"),
+    "swift": re.compile(r"^swift\b|\bswift\s+rlhf\b"),
+}
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -60,14 +65,18 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     severity = _severity(launch, release)
     if given is not None and group == 1:
         if not any(trainer_argument(launch, name) for name in _TEACHERS):
-            yield Complaint("a group of one completion has no advantage", given, severity=severity)
+            message = "a group of one completion has no advantage"
+            # ms-swift takes it with what distils.
+            effect = Effect.STOPS if severity is None and _runs(launch, "trl") else None
+            yield Complaint(message, given, severity=severity, effect=effect)
         return
     completions = _completions(launch, one_step=_before(release, (0, 18)))
     if not group or completions is None or completions[0] % group == 0:
         return
     message = f"{completions[1]} = {completions[0]} completions are not a multiple of num_generations {group}"
     related = (Related("completions of a rank", each),) if given is not None else ()
-    yield Complaint(message, given or each, related, severity=severity)
+    effect = Effect.STOPS if severity is None else None
+    yield Complaint(message, given or each, related, severity=severity, effect=effect)
 
 
 def _completions(launch: LaunchedJob, one_step: bool) -> tuple[int, str] | None:
@@ -88,11 +97,15 @@ def _completions(launch: LaunchedJob, one_step: bool) -> tuple[int, str] | None:
 
 def _severity(launch: LaunchedJob, release: str | None) -> Severity | None:
     checks = release is not None and not _before(release, (0, 15))
-    own = _OWN.search(launch.config.program or "") or any(
-        re.search(r"\bswift\s+rlhf\b|\btrl\s+grpo\b|\btrl\.scripts\.grpo\b", line)
-        for _, _, line in launch.lines()
+    return None if checks or any(_runs(launch, name) for name in _COMMANDS) else "info"
+
+
+def _runs(launch: LaunchedJob, name: str) -> bool:
+    """Whether the program is one of a package's own, which a line of the job starts."""
+    program, command = launch.config.program or "", _COMMANDS[name]
+    return command.search(program) is not None or any(
+        command.search(line) for _, _, line in launch.lines()
     )
-    return None if own or checks else "info"
 
 
 def _before(release: str | None, bound: tuple[int, int]) -> bool:

@@ -64,6 +64,8 @@ SAME = {
     "optimizer.params.weight_decay": (option(TRAINER.setting("train", "weight_decay").name),),
     "optimizer.params.eps": ("--adam-epsilon",),
     "scheduler.params.warmup_max_lr": (option(TRAINER.setting("train", "learning_rate").name),),
+    "scheduler.params.total_num_steps": ("--max-steps",),
+    "scheduler.params.warmup_num_steps": ("--warmup-steps",),
 }
 
 
@@ -72,7 +74,11 @@ _OF_TRAINER = (
     "optimizer.params.weight_decay",
     "optimizer.params.eps",
     "scheduler.params.warmup_max_lr",
+    "scheduler.params.total_num_steps",
+    "scheduler.params.warmup_num_steps",
 )
+#: Options that say nothing below 1: the steps are those of the data, the warm-up is a share of them.
+_OF_STEPS = ("--max-steps", "--warmup-steps")
 #: Megatron-DeepSpeed hands its own optimizer to deepspeed.initialize (megatron/training.py:425 of
 #: bigscience-workshop's, :606 of deepspeedai's @f4157bea): that of the config is not used.
 _LR = "optimizer.params.lr"
@@ -96,6 +102,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         for scope, names in (("argument", options), ("launcher", options), ("yaml", keys)):
             given = launch.setting(scope, *names)
             if config is None or given is None or not _clashes(launch, config, given):
+                continue
+            if options[0] in _OF_STEPS and (number_of(given) or 0) < 1:
                 continue
             if key in _OF_LOOP and own_loop(launch):
                 continue

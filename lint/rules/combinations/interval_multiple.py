@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.trainer import is_on, reads_training_arguments
+from ...facts.trainer import is_on, trainer_argument, training_arguments
 from ...finding import Complaint, Related
 from ...rows import complaints
 
@@ -45,11 +45,13 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _best_checkpoint(launch: LaunchedJob) -> Iterator[Complaint]:
     """The Trainer finds the best checkpoint among those that it has evaluated."""
-    best = launch.option("--load-best-model-at-end")
-    if best is None or not is_on(best) or not reads_training_arguments(launch):
+    best = trainer_argument(launch, "load_best_model_at_end")
+    if best is None or not is_on(best) or not training_arguments(launch):
         return
-    saving = launch.option("--save-strategy")
-    evaluating = launch.option("--eval-strategy", "--evaluation-strategy")
+    saving = trainer_argument(launch, "save_strategy")
+    evaluating = trainer_argument(launch, "eval_strategy") or trainer_argument(
+        launch, "evaluation_strategy"
+    )
     if (saving is None and _own(launch, "save")) or (evaluating is None and _own(launch, "eval")):
         return
     saves, evaluates = _word(saving, "steps"), _word(evaluating, "no")
@@ -71,7 +73,7 @@ def _own(launch: LaunchedJob, what: str) -> bool:
 
 
 def _best_steps(launch: LaunchedJob) -> Iterator[Complaint]:
-    saving, evaluating = launch.option("--save-steps"), launch.option("--eval-steps")
+    saving, evaluating = (trainer_argument(launch, name) for name in ("save_steps", "eval_steps"))
     save, evaluate = number_of(saving), number_of(evaluating)
     if evaluating is None or not evaluate or (saving is not None and not save):
         return

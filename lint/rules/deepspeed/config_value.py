@@ -33,7 +33,7 @@ from ....backends.deepspeed.constraints.key_values import (
 from ....backends.deepspeed.option_rows import ROWS
 from ....backends.released_options import ReleasedOption
 from ....compiler.target import Effect
-from ....dsl.diagnostics import did_you_mean
+from ....dsl.diagnostics import Severity, did_you_mean
 from ....reading.facts import Unknown, Value, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import Release
@@ -67,13 +67,22 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             continue
         said = _wrong(setting.name, value)
         if said is not None:
-            severity = release.severity() if _once(launch, setting.name, value) else None
+            severity = _severity(launch, release, setting.name, value)
             if setting.name.endswith(".type") and "." in str(value):
                 # A path of Python's: a program imports the class, and takes the section out (sat does).
                 severity = "info"
             message = f"{setting.name} {_shown(value)}: {said[0]}"
             effect = Effect.STOPS if _stops(release, setting.name) else None
             yield Complaint(message, setting, help=said[1], severity=severity, effect=effect)
+
+
+def _severity(launch: LaunchedJob, release: Release, name: str, value: Value) -> Severity | None:
+    """A hint for a known release that checks nothing in the section; what once was taken is an error where
+    the release is known."""
+    first = CHECKED_SINCE.get(split(name)[0])
+    if first and release.release and release.history.earlier(release.release, first):
+        return "info"
+    return release.severity() if _once(launch, name, value) else None
 
 
 def _stops(release: Release, name: str) -> bool:

@@ -24,13 +24,16 @@ srun bash -c 'torchrun --nnodes 2 --nproc-per-node 8 --node-rank $SLURM_NODEID \
 import re
 from collections.abc import Iterator, Sequence
 
+from ....compiler.target import Effect
 from ....dsl.diagnostics import Severity
 from ....reading.bash.trace import Expansion, TracedCommand
 from ....reading.bash.values import Word
+from ....reading.facts import number_of
 from ...facts.batch import Batch, batches
 from ...facts.commands import ran_by, step_options, steps, written
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
+from .same_rank import PART, given_out
 
 CODE = "PAR607"
 TITLE = "a task's own variable is expanded by the batch shell"
@@ -49,6 +52,7 @@ _MEETING = re.compile(r"--rdzv[-_]backend[ =]['\"]?(?!static)\w|\bc10d\b")
 _TASKS = frozenset({"ntasks", "gpus-per-task", "gpus"})
 #: Numbers of nodes and tasks that follow what is asked for.
 _COUNTED = frozenset({"SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NPROCS"})
+_OWN_RANK = re.compile(r"--node[-_]rank[ =]['\"]{0,2}\$\{?SLURM_(?:PROCID|NODEID)\b")
 _NODE_RANK = re.compile(r"--(?:node|machine)[-_]rank[ =]\S+")
 
 
@@ -68,7 +72,21 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             place = Place(read.path, read.line, read.column, read.length)
             help_text = f"single quotes, or \\${read.name}"
             message = f"${read.name} is expanded once, on the first node, and is 0 for every task"
-            yield Complaint(message, place, help=help_text, severity=severity)
+            effect = Effect.STOPS if _one_rank(launch, batch, command, step) else None
+            yield Complaint(message, place, help=help_text, severity=severity, effect=effect)
+
+
+def _one_rank(
+    launch: LaunchedJob, batch: Batch, command: TracedCommand, step: Sequence[Word]
+) -> bool:
+    """Whether torchrun waits for several nodes, which srun starts at once and which all call themselves the
+    first."""
+    counted = number_of(launch.setting("launcher", "--nnodes"))
+    if not batch.nodes or batch.nodes < 2 or counted != batch.nodes:
+        return False
+    if not PART.isdisjoint(step_options(step)) or not _OWN_RANK.search(written(command)):
+        return False
+    return not given_out("\n".join(launch.config.texts.values()))
 
 
 def _only_task(batch: Batch, step: Sequence[Word]) -> bool:

@@ -70,14 +70,17 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     # One node in each of several pods may be several jobs; other manifests bring pods to a Ray cluster.
     if nodes and pods and nodes != pods and nodes > 1 and not _joined(launch):
         related = (Related(f"{pods} pods", launch.facts["pods"]),)
-        yield Complaint(f"{nodes} nodes in a job of {pods} pods", launch.facts["nodes"], related)
+        # An operator makes the pods one job; other pods may start a part of it each.
+        effect = Effect.STOPS if _counted(launch) else None
+        message = f"{nodes} nodes in a job of {pods} pods"
+        yield Complaint(message, launch.facts["nodes"], related, effect=effect)
     elif nodes == 1 and pods and pods > 1 and _one_job(launch):
         related = (Related(f"{pods} pods of one job", launch.facts["pods"]),)
         message = f"--nnodes 1 in each of {pods} pods: each of them trains alone"
         # The job that the operator sets up never meets: certain, though each pod runs on.
-        effect = Effect.STOPS
         at = launch.facts["nodes"]
-        yield Complaint(message, at, related, f"--nnodes {pods}, or none", effect=effect)
+        cure = f"--nnodes {pods}, or none"
+        yield Complaint(message, at, related, cure, effect=Effect.STOPS)
     if pods and pods > 1 and (command := _plain(launch)) is not None:
         yield from _one_process(launch, pods, command)
     each, gpus = launch.number("gpus_per_node"), launch.number("gpus_per_pod")
@@ -97,10 +100,12 @@ def _joined(launch: LaunchedJob) -> bool:
 
 def _one_job(launch: LaunchedJob) -> bool:
     """Whether an operator counts the pods as the nodes of one job, and the command says otherwise."""
+    return _counted(launch) and number_of(launch.setting("launcher", "--nnodes")) == 1
+
+
+def _counted(launch: LaunchedJob) -> bool:
     told = launch.setting("environment", "PET_NNODES")
-    return number_of(told) == launch.number("pods") and (
-        number_of(launch.setting("launcher", "--nnodes")) == 1
-    )
+    return told is not None and number_of(told) == launch.number("pods")
 
 
 def _one_process(launch: LaunchedJob, pods: int, command: TracedCommand) -> Iterator[Complaint]:

@@ -1,4 +1,5 @@
-"""srun starts the same command on several nodes, and its number of the node is the same on each of them.
+"""srun, or an operator of Kubernetes, starts the same command on several nodes, and its number of the node is
+the same on each of them.
 
 Why:
 With static rendezvous, which is the default, a node is what --node-rank says, 0 unless given; with
@@ -26,6 +27,7 @@ srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\
 import re
 from collections.abc import Iterator
 
+from ....compiler.target import Effect
 from ....reading.bash.trace import TracedCommand
 from ....reading.bash.values import Word
 from ....reading.facts import dashed, number_of
@@ -44,7 +46,7 @@ FILE = "job.sbatch"
 
 
 #: Options with which a step is not the whole job's, and such as start it on one node after another.
-_PART = frozenset({"nodes", "ntasks", "nodelist", "relative", "exclude", "het-group"})
+PART = frozenset({"nodes", "ntasks", "nodelist", "relative", "exclude", "het-group"})
 #: What gives ranks out otherwise, or says them where no option does.
 _OTHERWISE = re.compile(
     r"rdzv[-_](?:backend|endpoint|conf)|c10d|etcd|PET_NODE_RANK|--standalone|\bhostfile\b|pdsh"
@@ -53,18 +55,20 @@ _OTHERWISE = re.compile(
 _FROM_ONE = re.compile(r"--use[-_]deepspeed|distributed_type:[ \t]*DEEPSPEED")
 _ON_EACH = re.compile(r"deepspeed_multinode_launcher\W+standard")
 _RANKS = ("--node-rank", "--machine-rank")
+_WRITTEN = re.compile(r"--node[-_]rank[ =\"',]{1,8}(\d{1,6})(?!\w)")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    yield from _pods(launch)
     for batch in batches(launch):
         started = launchers(ran_by(launch, batch))
         if batch.nodes is None or batch.nodes < 2 or len(started) != 1:
             continue
         command, word = started[0]
         step = command.step
-        if _machines(launch) != batch.nodes or not step or not _PART.isdisjoint(step_options(step)):
+        if _machines(launch) != batch.nodes or not step or not PART.isdisjoint(step_options(step)):
             continue
-        if _otherwise("\n".join(launch.config.texts.values())):
+        if given_out("\n".join(launch.config.texts.values())):
             continue
         stated = _rank(launch, command, word)
         if stated is not None:
@@ -75,7 +79,22 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             yield Complaint(message, place, related, _cure(word))
 
 
-def _otherwise(text: str) -> bool:
+def _pods(launch: LaunchedJob) -> Iterator[Complaint]:
+    """Pods that an operator counts as nodes of one job, each with one number; a manifest may give each of
+    its commands another."""
+    stated, pods = launch.setting("launcher", "--node-rank"), launch.number("pods")
+    rank = number_of(stated)
+    told = number_of(launch.setting("environment", "PET_NNODES"))
+    text = "\n".join(launch.config.texts.values())
+    if stated is None or rank is None or not pods or pods < 2 or told != pods:
+        return
+    if {int(each) for each in _WRITTEN.findall(text)} == {rank} and not given_out(text):
+        related = (Related(f"{pods} pods", launch.facts["pods"]),)
+        message = f"each of {pods} pods has rank {rank}"
+        yield Complaint(message, stated, related, "--node-rank $RANK", effect=Effect.STOPS)
+
+
+def given_out(text: str) -> bool:
     """Whether something in the job's files may give the nodes their numbers, or starts the others itself."""
     from_one = _FROM_ONE.search(text) and not _ON_EACH.search(text)
     return bool(from_one or _OTHERWISE.search(text))

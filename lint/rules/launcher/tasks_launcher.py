@@ -23,8 +23,10 @@ srun torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32
 
 from collections.abc import Iterator, Sequence
 
+from ....compiler.target import Effect
 from ....reading.bash.commands.launching import PYTHONS
 from ....reading.bash.trace import TracedCommand, program
+from ....reading.facts import number_of
 from ...facts.batch import Batch, Directive, batches
 from ...facts.commands import launchers, place_of, ran_by, step_options
 from ...facts.launched_job import LaunchedJob
@@ -53,9 +55,26 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             command, word = started[0]
             related = (Related("the launcher", place_of(word, command)),)
             message = f"{per_node} tasks per node, and each starts the processes of the whole node"
-            yield Complaint(message, tasks.place, related, "--ntasks-per-node=1")
+            yield _with_processes(launch, batch, per_node, message, tasks, related)
         elif not started:
             yield from _one_per_gpu(batch, ran, tasks, per_node)
+
+
+def _with_processes(
+    launch: LaunchedJob,
+    batch: Batch,
+    tasks: int,
+    message: str,
+    place: Directive,
+    related: tuple[Related, ...],
+) -> Complaint:
+    """Certain where the processes of all tasks are more than the node has GPUs."""
+    gpus = batch.gpus_per_node
+    each = number_of(launch.setting("launcher", "--nproc-per-node"))
+    cure = "--ntasks-per-node=1"
+    if gpus is None or not each or tasks * each <= gpus[0]:
+        return Complaint(message, place.place, related, cure)
+    return Complaint(message, place.place, related, cure, "error", effect=Effect.STOPS)
 
 
 def _limited(command: TracedCommand, batch: Batch) -> bool:

@@ -21,6 +21,7 @@ main_process_port: 6000
 
 from collections.abc import Iterator
 
+from ....compiler.target import Effect
 from ....reading.facts import number_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import accelerate_count
@@ -42,4 +43,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     related = (Related(f"{over} machines", machines),)
     message = f"num_processes {count} over num_machines {over}: each machine starts {count // over}"
     help_text = "the processes of all machines together"
-    yield Complaint(message, processes, related, help_text, None if count < over else "warning")
+    if count < over:
+        yield Complaint(message, processes, related, help_text, effect=Effect.STOPS)
+    else:
+        yield Complaint(message, processes, related, help_text, "warning")

@@ -24,7 +24,7 @@ srun torchrun --nnodes "$SLURM_NNODES" --nproc-per-node "${SLURM_GPUS_ON_NODE:-8
 import re
 from collections.abc import Iterator
 
-from ....backends.huggingface.option_rows import ACCELERATE
+from ....backends.huggingface.option_rows import ACCELERATE, option
 from ....reading.facts import number_of
 from ...facts.batch import Batch, batches
 from ...facts.commands import launchers, literal, ran_by, set_by, step_options, steps
@@ -144,6 +144,25 @@ def _beside_others(launch: LaunchedJob) -> bool:
     )
 
 
+def _of_all(
+    launch: LaunchedJob, batch: Batch, gpus: int, related: tuple[Related, ...]
+) -> Iterator[Complaint]:
+    """accelerate's `--num_processes` are those of all machines, and were meant for one."""
+    total, machines = (
+        launch.setting("launcher", option(ACCELERATE.fact(name).name)) for name in ("gpus", "nodes")
+    )
+    processes, nodes = number_of(total), number_of(machines)
+    if total is None or not processes or not nodes or nodes < 2 or batch.nodes != nodes:
+        return
+    each = processes // nodes
+    if processes % nodes == 0 and each < gpus and _on_each(launch, batch):
+        message = (
+            f"{processes} processes over {nodes} machines leave {gpus - each} of {gpus} GPUs idle"
+        )
+        help_text = f"--num_processes {nodes * gpus}, those of all machines"
+        yield Complaint(message, total, related, help_text, "warning")
+
+
 def _gpus(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
     asked, counted = batch.gpus_per_node, launch.setting("launcher", "--nproc-per-node")
     processes = number_of(counted)
@@ -155,6 +174,8 @@ def _gpus(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
     if counted and processes and processes < gpus and not rest_is_used:
         message = f"{processes} processes on a node of {gpus} GPUs leave {gpus - processes} idle"
         yield Complaint(message, counted, related, severity="warning")
+    elif counted is None and not rest_is_used:
+        yield from _of_all(launch, batch, gpus, related)
     for made in set_by(launch, batch):
         if literal(made) == str(gpus) and any(part in made.name for part in _COPY):
             message = f"the GPUs of a node are written twice: {gpus}"

@@ -2,9 +2,11 @@
 
 from . import (
     accelerate_value,
+    axolotl_pairs,
     dropped_option,
     fsdp_recompute,
     fsdp_value,
+    fsdp_wrap_class,
     llamafactory_pairs,
     missing_option,
     option_twice,
@@ -32,10 +34,12 @@ MODULES = (
     accelerate_value,
     trainer_value,
     llamafactory_pairs,
+    axolotl_pairs,
     trainer_pairs,
     dropped_option,
     fsdp_recompute,
     fsdp_value,
+    fsdp_wrap_class,
     verl_idle,
     option_twice,
 )

@@ -2,7 +2,7 @@
 
 Why:
 DeepSpeed stops: "bfloat16 and fp16 modes cannot be simultaneously enabled". Megatron-LM has a bare
-assertion.
+assertion. axolotl drops fp16 beside bf16, and is spared.
 
 Bad:
 {
@@ -20,9 +20,10 @@ Good:
 
 from collections.abc import Iterator
 
-from ....reading.facts import Kind, Setting, text_of
+from ....backends.huggingface.option_rows import BASE
+from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.trainer import is_on
+from ...facts.trainer import is_on, training_arguments
 from ...finding import Complaint, Related
 from ...rows import complaints
 
@@ -40,8 +41,7 @@ FILE = "ds_config.json"
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     yield from complaints("deepspeed", CODE, launch)
     half, brain = (launch.setting("yaml", name) for name in ("fp16", "bf16"))
-    alone = launch.kind == Kind("trainer", carrier="yaml")
-    if alone and is_on(half) and is_on(brain) and half and brain:
+    if _of_trainer(launch) and is_on(half) and is_on(brain) and half and brain:
         yield Complaint("fp16 and bf16 are both on", brain, (Related("fp16", half),), "keep one")
     options = [launch.option(f"--{name}") for name in ("fp16", "bf16")]
     one, other = options
@@ -49,6 +49,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         yield Complaint(
             "--fp16 and --bf16 are both given", one, (Related(other.name, other),), "keep one"
         )
+
+
+def _of_trainer(launch: LaunchedJob) -> bool:
+    """Whether the Trainer reads the YAML; axolotl's builder hands it one of the two precisions."""
+    read = launch.kind.program == "trainer" or bool(training_arguments(launch))
+    return read and launch.setting("yaml", BASE) is None
 
 
 def _on(setting: Setting) -> bool:

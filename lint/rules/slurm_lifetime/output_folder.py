@@ -48,7 +48,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         ran = ran_by(launch, batch)
         folders = {folder: given for given, folder in batch.output_folders("error", "output")}
         for folder, given in folders.items():
-            made = [at for at, each in enumerate(ran) if makes_folder(each, folder)]
+            made = [at for at, each in enumerate(ran) if makes_folder(each, folder, known=True)]
             if "%" in folder or (made and _submits_itself(ran[made[-1] :], batch)):
                 continue
             if not (made or _of_checkout(folder, batch)) or launch.has_folder(folder, batch.path):
@@ -91,5 +91,6 @@ def _submits_itself(behind: Sequence[TracedCommand], batch: Batch) -> bool:
 
 def _told(batch: Batch, folder: str) -> bool:
     """Whether a comment tells who submits the script to make the folder."""
-    makes = re.compile(rf"\s*#(?>.*?\bmkdir\b).*(?<![\w/.-])(?:\./)?{folder}(?![\w-])")
+    named = rf"(?<![\w/.-])(?:\./)?{folder}(?![\w-])"
+    makes = re.compile(rf"\s*#(?!SBATCH)(?>.*?\b(?:mkdir|[Cc]reate|[Mm]ake)\b).*{named}")
     return any(makes.match(line) for line in batch.lines)
