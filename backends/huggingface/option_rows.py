@@ -159,6 +159,10 @@ ACCELERATE = OptionRows("yaml", _ACCELERATE)
 OPTIM = TRAINER.by_name["optim"].name
 LR_SCHEDULE = TRAINER.by_name["lr_scheduler_type"].name
 RECOMPUTES = TRAINER.fact("recompute").name
+#: When it saves and evaluates, by which releases name it, and whether it looks for the best of both.
+SAVES, SAVE_STEPS = (TRAINER.by_name[name].name for name in ("save_strategy", "save_steps"))
+EVALUATES, EVAL_STEPS = ("eval_strategy", "evaluation_strategy"), "eval_steps"
+BEST = "load_best_model_at_end"
 #: Which FSDP it is: axolotl's key, then those of the block.
 VERSIONS = (
     TRAINER.by_name["fsdp_version"].name,

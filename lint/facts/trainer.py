@@ -5,7 +5,14 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Literal
 
-from ...backends.huggingface.option_rows import ACCELERATE, BASE, CONFIG_FILE, TRAINER, option
+from ...backends.huggingface.option_rows import (
+    ACCELERATE,
+    BASE,
+    CONFIG_FILE,
+    EVALUATES,
+    TRAINER,
+    option,
+)
 from ...reading import programs
 from ...reading.facts import Setting, dashed, text_of
 from .launched_job import LaunchedJob
@@ -67,6 +74,11 @@ def training_arguments(launch: LaunchedJob) -> list[Setting]:
 def trainer_argument(launch: LaunchedJob, name: str) -> Setting | None:
     """An argument of a trainer by its field's name: an option of the command, else a key of its YAML."""
     return launch.option(f"--{name.replace('_', '-')}") or launch.setting("yaml", name)
+
+
+def evaluates(launch: LaunchedJob) -> Setting | None:
+    """When the Trainer evaluates, by the name of any release."""
+    return next(filter(None, (trainer_argument(launch, name) for name in EVALUATES)), None)
 
 
 def accelerate_count(launch: LaunchedJob, fact: Literal["nodes", "gpus"]) -> Setting | None:

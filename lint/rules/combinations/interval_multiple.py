@@ -18,9 +18,10 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --train-iters 10000 
 import re
 from collections.abc import Iterator
 
+from ....backends.huggingface.option_rows import BEST, EVAL_STEPS, SAVE_STEPS, SAVES
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.trainer import is_on, trainer_argument, training_arguments
+from ...facts.trainer import evaluates, is_on, trainer_argument, training_arguments
 from ...finding import Complaint, Related
 from ...rows import complaints
 
@@ -45,22 +46,18 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _best_checkpoint(launch: LaunchedJob) -> Iterator[Complaint]:
     """The Trainer finds the best checkpoint among those that it has evaluated."""
-    best = trainer_argument(launch, "load_best_model_at_end")
+    best = trainer_argument(launch, BEST)
     if best is None or not is_on(best) or not training_arguments(launch):
         return
-    saving = trainer_argument(launch, "save_strategy")
-    evaluating = trainer_argument(launch, "eval_strategy") or trainer_argument(
-        launch, "evaluation_strategy"
-    )
+    saving = trainer_argument(launch, SAVES)
+    evaluating = evaluates(launch)
     if (saving is None and _own(launch, "save")) or (evaluating is None and _own(launch, "eval")):
         return
-    saves, evaluates = _word(saving, "steps"), _word(evaluating, "no")
-    if saves in (None, "best") or evaluates is None:
+    saves, judges = _word(saving, "steps"), _word(evaluating, "no")
+    if saves in (None, "best") or judges is None:
         return
-    if saves != evaluates:
-        message = (
-            f"saved by `{saves}` and evaluated by `{evaluates}`: --load_best_model_at_end stops"
-        )
+    if saves != judges:
+        message = f"saved by `{saves}` and evaluated by `{judges}`: --load_best_model_at_end stops"
         related = (Related("the best model is looked for here", best),)
         yield Complaint(message, saving or evaluating or best, related, "the same for both")
     elif saves == "steps":
@@ -73,7 +70,7 @@ def _own(launch: LaunchedJob, what: str) -> bool:
 
 
 def _best_steps(launch: LaunchedJob) -> Iterator[Complaint]:
-    saving, evaluating = (trainer_argument(launch, name) for name in ("save_steps", "eval_steps"))
+    saving, evaluating = (trainer_argument(launch, name) for name in (SAVE_STEPS, EVAL_STEPS))
     save, evaluate = number_of(saving), number_of(evaluating)
     if evaluating is None or not evaluate or (saving is not None and not save):
         return

@@ -32,7 +32,22 @@ warmup_ratio: 0.03
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....backends.huggingface.option_rows import BASE
+from ....backends.huggingface.axolotl_schema import (
+    ADAPTER,
+    BY_STEPS,
+    CLASHES,
+    CONFIG,
+    EIGHT_BITS,
+    EVAL_PACKED,
+    FOUR_BITS,
+    HELD_OUT,
+    NEEDS,
+    OPTIMIZER,
+    OWN_DATA,
+    PACKED,
+    TABLE,
+)
+from ....backends.huggingface.option_rows import BASE, EVAL_STEPS, EVALUATES
 from ....reading.facts import Setting, Unknown, text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -49,34 +64,6 @@ SINCE = "2026-12"
 TRAINING = True
 FILE = "train.sh"
 
-#: Two keys, of which one at most is set.
-CLASHES = (
-    ("deepspeed", "fsdp"),
-    ("test_datasets", "val_set_size"),
-    ("warmup_steps", "warmup_ratio"),
-    ("saves_per_epoch", "save_steps"),
-    ("evals_per_epoch", "eval_steps"),
-    ("gradient_accumulation_steps", "batch_size"),
-    ("sample_packing", "rl"),
-    ("max_memory", "gpu_memory_limit"),
-    ("do_causal_lm_eval", "eval_sample_packing"),
-    ("flash_attn_cross_entropy", "unsloth_cross_entropy_loss"),
-)
-#: A key that is set, and those of which it needs one.
-NEEDS = (
-    ("pretraining_dataset", ("max_steps",)),
-    ("push_dataset_to_hub", ("hf_use_auth_token",)),
-    ("peft_layers_pattern", ("peft_layers_to_transform",)),
-    ("do_bench_eval", ("evals_per_epoch", "eval_steps")),
-    ("load_in_8bit", ("adapter",)),
-    ("load_in_4bit", ("adapter",)),
-)
-#: A strategy other than `steps`, and the key that it may not meet.
-BY_STEPS = (
-    ("save_strategy", "save_steps"),
-    ("eval_strategy", "eval_steps"),
-    ("eval_strategy", "evals_per_epoch"),
-)
 _OFF = ("", "null", "none", "~", "false", "0", "0.0", "no", "off")
 
 
@@ -132,38 +119,36 @@ def _strategies(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _nothing_held_out(launch: LaunchedJob) -> Iterator[Complaint]:
     """Evaluation is asked for, and `val_set_size` is written as 0."""
-    held = launch.setting("yaml", "val_set_size")
-    asked = _given(launch, "eval_steps") or _given(launch, "eval_strategy")
+    held = launch.setting("yaml", HELD_OUT)
+    asked = _given(launch, EVAL_STEPS) or _given(launch, EVALUATES[0])
     if held is None or text_of(held) not in ("0", "0.0") or asked is None:
         return
-    if launch.option(_option("val_set_size")) is None and not _may_be_given(
-        launch, "test_datasets"
-    ):
-        yield _complaint(f"{asked.name} beside val_set_size 0", asked, held)
+    if launch.option(_option(HELD_OUT)) is None and not _may_be_given(launch, OWN_DATA):
+        yield _complaint(f"{asked.name} beside {HELD_OUT} 0", asked, held)
 
 
 def _tables_of_packed(launch: LaunchedJob) -> Iterator[Complaint]:
-    table, packed = _given(launch, "eval_table_size"), _given(launch, "sample_packing")
-    own = text_of(launch.setting("yaml", "eval_sample_packing")) or "null"
+    table, packed = _given(launch, TABLE), _given(launch, PACKED)
+    own = text_of(launch.setting("yaml", EVAL_PACKED)) or "null"
     if table is not None and packed is not None and own.lower() != "false":
-        message = "eval_table_size with sample_packing needs eval_sample_packing false"
+        message = f"{TABLE} with {PACKED} needs {EVAL_PACKED} false"
         yield _complaint(message, table, packed)
 
 
 def _muon(launch: LaunchedJob) -> Iterator[Complaint]:
     """Releases that have the optimizer refuse it beside DeepSpeed, and earlier ones have none."""
-    optimizer, config = _given(launch, "optimizer"), _given(launch, "deepspeed")
+    optimizer, config = _given(launch, OPTIMIZER), _given(launch, CONFIG)
     if optimizer is not None and config is not None and text_of(optimizer) == "muon":
-        yield _complaint("optimizer muon beside deepspeed", optimizer, config)
+        yield _complaint(f"{OPTIMIZER} muon beside {CONFIG}", optimizer, config)
 
 
 def _four_bits(launch: LaunchedJob) -> Iterator[Complaint]:
-    """What the adapter qlora is: a model in 4 bits, and not in 8."""
-    adapter = _given(launch, "adapter")
+    """The adapter qlora is one of a model in 4 bits, and not in 8."""
+    adapter = _given(launch, ADAPTER)
     if adapter is None or text_of(adapter) != "qlora":
         return
-    eight = _given(launch, "load_in_8bit") or _given(launch, "gptq")
+    eight = _given(launch, EIGHT_BITS) or _given(launch, "gptq")
     if eight is not None:
-        yield _complaint(f"adapter qlora beside {eight.name}", eight, adapter)
-    elif not _may_be_given(launch, "load_in_4bit"):
-        yield _complaint("adapter qlora needs load_in_4bit", adapter)
+        yield _complaint(f"{ADAPTER} qlora beside {eight.name}", eight, adapter)
+    elif not _may_be_given(launch, FOUR_BITS):
+        yield _complaint(f"{ADAPTER} qlora needs {FOUR_BITS}", adapter)

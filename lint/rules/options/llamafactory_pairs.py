@@ -31,6 +31,7 @@ per_device_train_batch_size: 1
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ....backends.huggingface.option_rows import BEST
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import is_on, trainer_argument
@@ -104,7 +105,7 @@ REFUSED = (
     Refused("quantization_bit", _with("create_new_adapter")),
     Refused("predict_with_generate", _not("stage", "sft")),
     Refused("neat_packing", _not("stage", "sft")),
-    Refused("load_best_model_at_end", _not("stage", "sft", "pt", "dpo", "kto", "orpo")),
+    Refused(BEST, _not("stage", "sft", "pt", "dpo", "kto", "orpo")),
     Refused("streaming", _without("max_steps")),
     Refused("predict_with_generate", _zero_three),
     Refused("pissa_init", _zero_three),

@@ -22,7 +22,13 @@ from ....reading.facts import Setting, number_of, text_of
 from ...facts.fsdp import fsdp_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import TRANSFORMERS
-from ...facts.trainer import compares_deepspeed, is_on, reads_training_arguments, trainer_argument
+from ...facts.trainer import (
+    compares_deepspeed,
+    evaluates,
+    is_on,
+    reads_training_arguments,
+    trainer_argument,
+)
 from ...finding import Complaint, Related
 
 CODE = "PAR475"
@@ -62,9 +68,7 @@ def _prefetch(launch: LaunchedJob) -> Iterator[Complaint]:
 def _plateau(launch: LaunchedJob) -> Iterator[Complaint]:
     """A schedule by the evaluation's loss."""
     schedule = trainer_argument(launch, LR_SCHEDULE)
-    evaluating = trainer_argument(launch, "eval_strategy") or trainer_argument(
-        launch, "evaluation_strategy"
-    )
+    evaluating = evaluates(launch)
     if schedule is None or text_of(schedule) != "reduce_lr_on_plateau":
         return
     if evaluating is None or text_of(evaluating) == "no":
