@@ -18,6 +18,9 @@ from hypothesis import HealthCheck, settings
 from parc.__main__ import OBJECTS
 from tests.support.once_per_run import begin_run
 
+#: Folders of tests that are of the search itself, or measure it.
+SEARCHING = ("compiler", "benchmarks")
+
 # Examples are the same each time, and no clock judges how they are drawn, which a loaded machine slows down.
 settings.register_profile(
     "parc", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -36,6 +39,18 @@ def pytest_configure() -> None:
     hear_signals()
     keep_state_apart()
     begin_run()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _searched_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The same job is searched once by all tests of a process that are of what is done with its plan."""
+    if request.path.relative_to(Path(__file__).parent).parts[0] in SEARCHING:
+        yield
+        return
+    from tests.support.searched_once import searched_once
+
+    with searched_once():
+        yield
 
 
 @pytest.fixture

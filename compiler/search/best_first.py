@@ -27,6 +27,8 @@ from .sweep import Explored, Swept, objectives, score, slack, sweep
 
 #: Most layouts of a space that is priced whole.
 WHOLE = 2**13
+#: Layouts that are priced at once.
+PRICED = 2**13
 #: Blocks that are refined at once, by level, the last ones to layouts: few at first, so that a good layout is
 #: known soon.
 FEWEST, MOST = 2**8, 2**15
@@ -242,7 +244,7 @@ class BestFirst:
         return needed
 
     def _price(self, layouts: dict[str, Integers]) -> None:
-        for rows in _slices(len(layouts["tp"]), WHOLE):
+        for rows in _slices(len(layouts["tp"]), PRICED):
             part = {name: column[rows] for name, column in layouts.items()}
             self._keep(sweep(replace(self.space, blocks=part)))
             if self.progress is not None and self.swept is not None:

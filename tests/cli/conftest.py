@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from parc.__main__ import main
 from tests.support.command_line import IMPOSSIBLE, JOB, Parc, Ran
-from tests.support.searched_once import searched_once
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _searched_once() -> Iterator[None]:
-    with searched_once():
-        yield
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from tests.cli.interrupted_calls import (
     kills,
     started,
 )
+from tests.support.small_process import in_a_small_process
 
 OLD = {"a.sh": "one\n", "b/b.json": "{}\n", "b/c.txt": "c\n"}
 NEW = {"a.sh": "two\n", "b/b.json": "{}\n", "d/d.txt": "d\n"}
@@ -146,6 +147,7 @@ def leftovers(folder: Path) -> list[Path]:
 @pytest.mark.parametrize(
     ("before", "after"), [({}, False), (OLD, False), (OLD, True)], ids=["new", "before", "after"]
 )
+@in_a_small_process
 def test_a_folder_of_parcs_own_is_old_or_new_whichever_call_is_the_last(
     tmp_path: Path, before: dict[str, str], after: bool
 ) -> None:
@@ -164,6 +166,7 @@ def test_a_folder_of_parcs_own_is_old_or_new_whichever_call_is_the_last(
 
 @pytest.mark.parametrize("following", [NEW, OLD], ids=["on", "back"])
 @pytest.mark.parametrize("before", [{}, OLD], ids=["new", "before"])
+@in_a_small_process
 def test_a_folder_with_files_of_others_is_whole_after_the_next_run(
     tmp_path: Path, before: dict[str, str], following: dict[str, str]
 ) -> None:
@@ -187,6 +190,7 @@ def test_a_folder_with_files_of_others_is_whole_after_the_next_run(
 
 @pytest.mark.parametrize("foreign", [{}, FOREIGN], ids=["exchanged", "in place"])
 @pytest.mark.parametrize("error", [errno.EDQUOT, errno.EACCES])
+@in_a_small_process
 def test_an_error_of_any_call_leaves_old_or_new(
     tmp_path: Path, error: int, foreign: dict[str, str]
 ) -> None:
@@ -203,6 +207,7 @@ def test_an_error_of_any_call_leaves_old_or_new(
     assert codes.count(RAISED) > 20 or (error == errno.EACCES and not foreign)
 
 
+@in_a_small_process
 def test_a_failure_in_a_new_place_leaves_nothing(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
     for code in failures(lambda: put(out, OLD), FULL):
@@ -276,6 +281,7 @@ def test_a_second_writer_waits_and_then_says_so(
     assert tree(out) == with_manifest(OLD)
 
 
+@in_a_small_process
 def test_concurrent_writers_leave_one_of_their_folders(tmp_path: Path) -> None:
     """200 processes, two jobs: each ends, or is told that another one writes."""
     wanted, out = [OLD, NEW], tmp_path / "out"

@@ -13,6 +13,7 @@ from parc.__main__ import main
 from parc.dsl.diagnostics import JobError
 from parc.writing.single_file import replace, rewrite
 from tests.cli.interrupted_calls import RAISED, failures, kills
+from tests.support.small_process import in_a_small_process
 
 BAD = "#!/bin/bash\n#SBATCH --time=01:00:00\nset -e\n#SBATCH --nodes=2\nsrun hostname\n"
 FIXED = "#!/bin/bash\n#SBATCH --time=01:00:00\n#SBATCH --nodes=2\nset -e\nsrun hostname\n"
@@ -26,6 +27,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
+@in_a_small_process
 def test_a_kill_or_an_error_at_any_call_leaves_old_or_new(tmp_path: Path) -> None:
     path = tmp_path / "a.sh"
     path.write_bytes(b"old")

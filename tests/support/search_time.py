@@ -14,9 +14,9 @@ from benchmarks.hostile_solves import SOLVES, cost
 MOST_SECONDS, MOST_TIMES = 60, 14
 
 
-def most_seconds() -> float:
-    """The processor seconds that one of the longest searches may take now."""
-    return max(MOST_SECONDS, MOST_TIMES * _unit())
+def in_time(seconds: float) -> bool:
+    """Whether one of the longest searches may take so many processor seconds now."""
+    return seconds < MOST_SECONDS or seconds < MOST_TIMES * _unit()
 
 
 @cache
