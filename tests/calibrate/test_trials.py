@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ import parc
 from parc.__main__ import main
 from parc.calibrate.trials import STEPS, Prior, after, chosen, short_job, trials
 from parc.compiler.plan import Layout
+from parc.compiler.search import best_first
+from parc.compiler.search.space import Space
+from parc.compiler.search.sweep import Swept
 from parc.dsl.expression import VALUES
 from tests.support.simulated_logs import Ran, log_text, noisy
 
@@ -32,6 +36,22 @@ launch slurm { time = 1 h; requeue = 3 }
 #: Milliseconds of steps without a steady time.
 WILD = cycle((900.0, 2900.0, 1700.0))
 RunTrials = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _priced_once() -> Iterator[None]:
+    """The space of one job is priced by the first test that asks for its trials."""
+    known: dict[tuple[bytes, str], Swept] = {}
+
+    def explored(space: Space) -> Swept:
+        key = (pickle.dumps(space.case.job), space.case.target.name)
+        if key not in known:
+            known[key] = best_first.explored(space)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("parc.calibrate.trials.explored", explored)
+        yield
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ NEED_ROOM = (
     "openat", "write", "pwrite64", "rename", "link", "linkat", "mkdir", "mkdirat", "fsync", "fdatasync",
 )  # fmt: skip
 NO_ROOM = ("ENOSPC", "EDQUOT")
-SAMPLE = None if os.environ.get("PARC_KILLS") == "all" else 6
+SAMPLE = None if os.environ.get("PARC_KILLS") == "all" else 3
 KILLED = -9
 JOB = """
 model gpt_125m from std.gpt_125m {}

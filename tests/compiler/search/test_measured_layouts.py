@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from parc.dsl.job import Job
 from parc.printing.choice_text import choice, expected_lines
 from parc.printing.words.layouts import layout_text
 from parc.report.choice import choice as sentences
+from tests.support.searched_once import searched_once
 
 JOB = """\
 model llama3_8b from std.llama3_8b {{}}
@@ -28,10 +31,10 @@ ANY_ROOM = "goal { prefer memory <= 100% }"
 
 
 def job(folder: Path, *measured: str, goal: str = ANY_ROOM, seq_len: int = 4096) -> Job:
-    path = folder / "job.par"
     texts = ", ".join(f'"{text}"' for text in measured)
-    path.write_text(JOB.format(measured=texts, goal=goal, seq_len=seq_len))
-    return parc.load(path)
+    (folder / "job.par").write_text(JOB.format(measured=texts, goal=goal, seq_len=seq_len))
+    with chdir(folder):  # the job is one and the same in whichever folder
+        return parc.load("job.par")
 
 
 def planned(folder: Path, *measured: str, goal: str = ANY_ROOM, seq_len: int = 4096) -> Plan:
@@ -41,6 +44,12 @@ def planned(folder: Path, *measured: str, goal: str = ANY_ROOM, seq_len: int = 4
 def said(folder: Path, plan: Plan, ratio: float) -> str:
     layout = {name: getattr(plan.layout, name) for name in ORDER}
     return entry(job(folder), "megatron", layout, ratio)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _searched_once() -> Iterator[None]:
+    with searched_once():
+        yield
 
 
 @pytest.fixture
