@@ -55,17 +55,18 @@ bench: $(READY)
 # The same inputs each time: 2,700 for each of 22 kinds of files that are read and 23 tests of what is written, and
 # 600 jobs whose scripts bash runs; 100,000 documents of YAML, TOML and JSON; 450 sessions of an editor of 30 changes
 # each; 10,800 requests to `parc serve`.
-# 200 layouts are priced against the plan of each of 500 jobs.
+# 200 layouts are priced against the plan of each of 500 jobs. The suite draws a sample of all of it.
 fuzz: $(READY)
 	PARC_NEVER_BEATS=all $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
 	    tests/compiler/search/test_estimate_never_beats_plan.py tests/compiler/search/test_plans_are_monotonic.py \
-	    tests/compiler/search/test_every_layout_priced.py
+	    tests/compiler/search/test_every_layout_priced.py tests/compiler/search/test_solver_against_sweep.py
 	PARC_KILLS=all $(BIN)/python -m pytest tests/cli/test_killed_processes.py
 	PARC_READ_BACK=500 $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
 	    tests/backends/test_generated_jobs_read_back.py
 	PARC_FUZZ_INPUTS=2700 PARC_FUZZ_DOCUMENTS=100000 PARC_FUZZ_JOBS=50 $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
 	    tests/fuzz tests/backends/languages/test_writers.py tests/backends/test_hostile_strings.py \
-	    tests/lsp/test_edited_texts.py
+	    tests/lsp/test_edited_texts.py tests/lsp/test_document.py tests/reading/bash tests/dsl/test_fuzz_language.py \
+	    tests/dsl/test_formatting.py tests/editors/test_pygments_lexer.py
 
 explain: $(READY)
 	PARC_EXPLAIN=all $(BIN)/python -m pytest --numprocesses auto --dist worksteal -rP tests/compiler/explain

@@ -33,7 +33,7 @@ from tests.support.inverses import directive_values
 from tests.support.recorded_scripts import run
 
 #: Jobs of each variant; `make fuzz` takes more.
-JOBS = int(os.environ.get("PARC_FUZZ_JOBS", "4"))
+JOBS = int(os.environ.get("PARC_FUZZ_JOBS", "2"))
 PROOF = Proof(status="OPTIMAL", objective="mfu", value=1, bound=1, layouts=1, seconds=1)
 ANY = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 HOSTILE = st.lists(st.sampled_from((*PIECES, *LINES)) | ANY, min_size=1, max_size=7).map("".join)

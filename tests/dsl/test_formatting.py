@@ -16,6 +16,7 @@ from parc.dsl.formatting.canonical import formatted
 from parc.dsl.formatting.columns import text_of
 from parc.dsl.formatting.unchanged import comments, same
 from parc.dsl.syntax.parser import parse
+from tests.support.drawn_sizes import drawn
 from tests.support.fences import fences
 from tests.support.paths import CASES, ROOT
 from tests.support.unformatted_jobs import job_texts
@@ -23,7 +24,7 @@ from tests.support.unformatted_jobs import job_texts
 FOLDER = CASES / "formatting"
 JOBS = [path for room in ("examples", "dsl/std") for path in sorted((ROOT / room).rglob("*.par"))]
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-QUICK = settings(max_examples=100, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=drawn(40, 400), suppress_health_check=list(HealthCheck))
 
 
 def form(text: str) -> str:

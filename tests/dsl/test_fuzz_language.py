@@ -12,6 +12,7 @@ from parc.dsl import JobError, loads
 from parc.dsl.codes import CODES
 from parc.dsl.diagnostics import Source
 from parc.dsl.syntax.parser import parse
+from tests.support.drawn_sizes import drawn
 from tests.support.language_jobs import CLUSTER, GOAL, MODEL, TARGET, TARGETS, TRAIN
 from tests.support.paths import ROOT
 
@@ -64,7 +65,7 @@ TOKENS = sorted(
         "\u00e9",
     }
 )
-QUICK = settings(max_examples=200)
+QUICK = settings(max_examples=drawn(70, 800))
 
 
 def check(text: str, overrides: tuple[str, ...] = ()) -> None:
@@ -107,7 +108,7 @@ def test_random_tokens_in_a_block(head: str, data: st.DataObject) -> None:
     check(f"{JOBS[0]}\n{head} {{ {' '.join(tokens)} }}")
 
 
-@settings(QUICK, max_examples=400)
+@settings(QUICK, max_examples=drawn(130, 1600))
 @given(st.data())
 def test_mutated_jobs(data: st.DataObject) -> None:
     """Cuts, doubles, swaps and replaces tokens and characters of sound jobs."""

@@ -16,6 +16,7 @@ from parc.dsl.formatting.pieces import pieces
 from parc.dsl.highlighting.pygments_lexer import TOKENS, ParcLexer
 from parc.dsl.highlighting.words import WORDS
 from parc.dsl.syntax.parser import with_tokens
+from tests.support.drawn_sizes import drawn
 from tests.support.paths import ROOT
 
 JOBS = sorted([*(ROOT / "examples").glob("*.par"), *(ROOT / "dsl" / "std").glob("*.par")])
@@ -61,7 +62,7 @@ def test_a_word_of_the_language_in_another_place_is_a_name() -> None:
 
 
 @given(st.text(alphabet='aet._ \n\t"#\\{}=<>*/%12\u00b5\ufeff', max_size=40))
-@settings(max_examples=200)
+@settings(max_examples=drawn(70, 800))
 def test_any_text_is_given_back_whole(text: str) -> None:
     assert "".join(word for _, _, word in ParcLexer().get_tokens_unprocessed(text)) == text
 

@@ -20,7 +20,7 @@ from tests.fuzz.readers import launch_file
 from tests.fuzz.test_readers import peak_bytes
 
 #: Documents of all kinds, and the parts in which those of a kind are tried.
-DOCUMENTS = int(os.environ.get("PARC_FUZZ_DOCUMENTS", "360"))
+DOCUMENTS = int(os.environ.get("PARC_FUZZ_DOCUMENTS", "120"))
 PARTS = 1 if DOCUMENTS < 1_000 else 10
 #: What no document may take: seconds of the processor, and bytes more than those before it.
 MOST_SECONDS, MOST_BYTES = 2.0, 300 * 10**6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -12,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.readers import READERS, Answer
+from tests.support.drawn_sizes import THOROUGH
 
-#: `make fuzz` tries them all.
-ALL = int(os.environ.get("PARC_FUZZ_INPUTS", "120")) > 1000
 #: Characters of a text, texts of a kind, and what a text may take of a processor.
-LONG, TEXTS = (250_000, 40) if ALL else (50_000, 4)
+LONG, TEXTS = (250_000, 40) if THOROUGH else (50_000, 4)
 MOST_SECONDS = 2.0
 #: More digits than Python makes a number of.
 DIGITS = "9" * 5_000
@@ -33,7 +31,7 @@ WORDS = (
 def long_texts() -> list[str]:
     pairs = [word + separator for word, separator in itertools.product(WORDS, SEPARATORS)]
     # A step that shares no factor with their number takes some of each.
-    return [unit * (LONG // len(unit)) for unit in (pairs * 7)[:: 37 if ALL else 41][:TEXTS]]
+    return [unit * (LONG // len(unit)) for unit in (pairs * 7)[:: 37 if THOROUGH else 41][:TEXTS]]
 
 
 def seconds(answer: Answer, text: str, folder: Path) -> float:
@@ -61,7 +59,7 @@ def test_long_texts_are_answered_soon(
 
 def with_digits(text: str) -> Iterator[str]:
     """The text with each of its first numbers, in turn, as one of thousands of digits."""
-    for number in itertools.islice(re.finditer(r"\d+", text), 200 if ALL else 12):
+    for number in itertools.islice(re.finditer(r"\d+", text), 200 if THOROUGH else 12):
         yield text[: number.start()] + DIGITS + text[number.end() :]
 
 

@@ -5,7 +5,6 @@ Each is tried on texts that are made from itself; `make fuzz` tries all of them.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -22,12 +21,13 @@ from parc.lint.rules.launcher import launcher_option
 from parc.lint.rules.options import option_value
 from parc.lint.rules.slurm_directives import unknown_directive
 from parc.reading.bash.words import glob_patterns
+from tests.support.drawn_sizes import INPUTS
 from tests.support.patterns.attacks import attacks
 from tests.support.patterns.growth import grows, search_of
 from tests.support.patterns.sites import ROOMS, Site, Unread, sites, terminals
 
 #: Texts for each pattern.
-TEXTS = int(os.environ.get("PARC_FUZZ_INPUTS", "120")) // 4
+TEXTS = INPUTS // 4
 
 #: Patterns that stand in tables, by where they are used: the module, and the expression there.
 TABLES: Mapping[str, Callable[[], Iterable[str]]] = {

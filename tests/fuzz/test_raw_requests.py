@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 
 from parc.serve.limits import Limits
+from tests.support.drawn_sizes import INPUTS
 from tests.support.paths import ROOT
 from tests.support.raw_requests import raw_request
 from tests.support.served_page import PATIENCE, Served, serving
 from tests.support.waiting import wait_until
 
 #: Requests: 10,800 of `make fuzz`.
-REQUESTS = 4 * int(os.environ.get("PARC_FUZZ_INPUTS", "120"))
+REQUESTS = 4 * INPUTS
 CLIENTS = 8
 #: What the owner waits for an answer on a machine that others load, and what the server may take.
 MOST_SECONDS, MOST_BYTES = 10.0, 40 * 2**20

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import time
 from collections.abc import Callable
@@ -17,14 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.readers import READERS
+from tests.support.drawn_sizes import INPUTS, THOROUGH
 from tests.support.hostile_texts import LINES, PIECES
 
-#: Inputs of each kind.
-INPUTS = int(os.environ.get("PARC_FUZZ_INPUTS", "120"))
 #: What no input may take: seconds, and bytes more than before it.
 MOST_SECONDS, MOST_BYTES = 5.0, 2**30
 #: Characters of a long text: as many as a configuration may have in `make fuzz`.
-LENGTH = 250_000 if INPUTS > 1_000 else 4_000
+LENGTH = 250_000 if THOROUGH else 4_000
 #: What a long text may take.
 SHAPE_SECONDS, SHAPE_BYTES = 2.0, 300 * 10**6
 #: A seed -> a text of another shape.

@@ -26,10 +26,11 @@ from parc.lsp.meanings import definition, meaning
 from parc.lsp.places import place_at
 from parc.lsp.positions import offset_of, position_of
 from parc.lsp.renaming import rename_edits
+from tests.support.drawn_sizes import drawn
 from tests.support.paths import ROOT
 from tests.support.protocol_text import ProtocolText
 
-QUICK = settings(max_examples=100)
+QUICK = settings(max_examples=drawn(40, 400))
 EXAMPLE = (ROOT / "examples" / "llama3_70b.par").read_text()
 
 

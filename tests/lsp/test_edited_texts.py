@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,11 +19,12 @@ from parc.lsp.open_texts import changed
 from parc.lsp.server import server_of
 from parc.lsp.solving import Solver
 from parc.lsp.stdio import run
+from tests.support.drawn_sizes import INPUTS
 from tests.support.language_server import at, edited, show
 from tests.support.protocol_text import ProtocolText
 
 #: Sessions of an editor, and the edits of one.
-SESSIONS = int(os.environ.get("PARC_FUZZ_INPUTS", "120")) // 6
+SESSIONS = INPUTS // 6
 EDITS = 30
 #: What ends a line for `str.splitlines`, and for the protocol its first three.
 ENDS = ("\n", "\r\n", "\r", "\u2028", "\u2029", "\x85", "\x0c", "\x0b", "\x1c", "\x1d", "\x1e")

@@ -33,7 +33,7 @@ from tests.support.promising import challengers
 from tests.support.solver_and_sweep import SMALL, example, read, target_of
 
 WHOLE = os.environ.get("PARC_NEVER_BEATS") == "all"
-JOBS, LAYOUTS = (500, 200) if WHOLE else (24, 12)
+JOBS, LAYOUTS = (500, 200) if WHOLE else (8, 12)
 SIZED = SMALL if WHOLE else tuple(each for each in SMALL if each[0] == "llama3_70b")
 
 

@@ -29,7 +29,7 @@ from tests.support.estimate_against_plan import (
 from tests.support.solver_and_sweep import target_of
 
 WHOLE = os.environ.get("PARC_NEVER_BEATS") == "all"
-JOBS = range(100 if WHOLE else 10)
+JOBS = range(100 if WHOLE else 4)
 #: Legal layouts of the jobs that are tried where not all are.
 FEW = 120
 

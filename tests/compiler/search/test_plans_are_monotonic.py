@@ -21,7 +21,7 @@ from tests.support.drawn_jobs import CONDITIONS, DrawnJob, readable_job
 from tests.support.estimate_against_plan import NO_LAYOUT, TOLERANCE, gain, stated_best
 from tests.support.solver_and_sweep import target_of
 
-JOBS = range(300 if os.environ.get("PARC_NEVER_BEATS") == "all" else 4)
+JOBS = range(300 if os.environ.get("PARC_NEVER_BEATS") == "all" else 2)
 #: Shares of the step that fall as other parts of it rise.
 SHARES = ("bubble",)
 #: Conditions that only take choices away. One on memory takes the place of the default limit on risk, which

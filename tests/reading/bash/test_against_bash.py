@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from parc.reading.facts import Unknown
 from tests.support.bash_launches import launches
+from tests.support.drawn_sizes import drawn
 
 NAMES = st.sampled_from(["A", "B", "C", "LONG_NAME"])
 ARRAYS = st.sampled_from(["X", "Y"])
@@ -217,7 +218,7 @@ def agree(read: list[str | Unknown], words: list[str]) -> bool:
 
 
 @settings(
-    max_examples=100,
+    max_examples=drawn(40, 400),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(PROGRAMS)

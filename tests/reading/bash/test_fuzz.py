@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from parc.backends.launch_files import read_jobs
 from parc.reading.facts import LaunchConfig, Unknown
+from tests.support.drawn_sizes import drawn
 from tests.support.paths import CASES
 
 SCRIPTS_OF_CASES = [path.read_text() for path in sorted((CASES / "bash").glob("*.sh"))]
@@ -55,7 +56,7 @@ def check(path: str, text: str) -> list[LaunchConfig]:
     return jobs
 
 
-COMMON = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+COMMON = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=drawn(50, 600))
 
 
 @COMMON
