@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, settings
 from parc.__main__ import OBJECTS
 from tests.support.once_per_run import begin_run
 
-#: Folders of tests that are of the search itself, or measure it.
-SEARCHING = ("compiler", "benchmarks")
+#: Folders of tests that are of what is done with a plan, not of the search for it.
+SEARCHED_ONCE = ("cli", "smoke")
 
 # Examples are the same each time, and no clock judges how they are drawn, which a loaded machine slows down.
 settings.register_profile(
@@ -44,7 +44,7 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True, scope="module")
 def _searched_once(request: pytest.FixtureRequest) -> Iterator[None]:
     """The same job is searched once by all tests of a process that are of what is done with its plan."""
-    if request.path.relative_to(Path(__file__).parent).parts[0] in SEARCHING:
+    if request.path.relative_to(Path(__file__).parent).parts[0] not in SEARCHED_ONCE:
         yield
         return
     from tests.support.searched_once import searched_once

@@ -23,6 +23,7 @@ from parc.compiler.search import best_first
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept
 from parc.dsl.expression import VALUES
+from tests.support.searched_once import searched_once
 from tests.support.simulated_logs import Ran, log_text, noisy
 
 JOB = """\
@@ -40,7 +41,7 @@ RunTrials = Callable[..., dict[str, Any]]
 
 @pytest.fixture(autouse=True, scope="module")
 def _priced_once() -> Iterator[None]:
-    """The space of one job is priced by the first test that asks for its trials."""
+    """A job is searched once, and its space is priced by the first test that asks for its trials."""
     known: dict[tuple[bytes, str], Swept] = {}
 
     def explored(space: Space) -> Swept:
@@ -49,7 +50,7 @@ def _priced_once() -> Iterator[None]:
             known[key] = best_first.explored(space)
         return known[key]
 
-    with pytest.MonkeyPatch.context() as patch:
+    with searched_once(), pytest.MonkeyPatch.context() as patch:
         patch.setattr("parc.calibrate.trials.explored", explored)
         yield
 
