@@ -68,8 +68,8 @@ def test_no_other_interval_is_much_better() -> None:
         stopped = mtbf * 10 ** drawn.uniform(-6, -0.5)
         restart = mtbf * drawn.uniform(0, 0.5)
         tried = np.geomspace(stopped / 100, mtbf * 20, 4000)
-        same = (np.full_like(tried, value) for value in (mtbf, stopped, restart))
-        best = float(Losses(*same, tried).goodput.max())
+        often, long, again = (np.full_like(tried, value) for value in (mtbf, stopped, restart))
+        best = float(Losses(often, long, again, tried).goodput.max())
         ours = lost(
             mtbf, stopped, restart, float(optimal_interval(column(stopped), column(mtbf))[0])
         )
