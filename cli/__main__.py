@@ -43,7 +43,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     )
     root.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     subparsers = root.add_subparsers(
-        title="commands", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser
+        title="commands", metavar="COMMAND", required=True, parser_class=_Command
     )
     for module in modules(command):
         summary = docstring(module).splitlines()[0]
@@ -51,6 +51,16 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         module.arguments(sub)
         sub.set_defaults(run=module.run)
     return root
+
+
+class _Command(argparse.ArgumentParser):
+    """Complains as the rest of parc does, with a line to type."""
+
+    def error(self, message: str) -> NoReturn:
+        from parc.dsl.diagnostics import JobError
+        from parc.foreign_words import wrong_usage
+
+        raise JobError([wrong_usage(self.prog.split()[-1], message)])
 
 
 class _Root(argparse.ArgumentParser):

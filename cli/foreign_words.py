@@ -18,7 +18,8 @@ COMMANDS = {
     "search": "parc plan job.par", "optimize": "parc plan job.par", "solve": "parc plan job.par",
     "train": _COMPILE, "run": _COMPILE, "launch": _COMPILE, "submit": _COMPILE, "build": _COMPILE,
     "generate": _COMPILE, "validate": "parc check job.par", "verify": "parc check job.par",
-    "format": "parc fmt job.par", "convert": "parc import train.sh",
+    "format": "parc fmt job.par", "convert": "parc import train.sh", "help": "parc --help",
+    "version": "parc --version",
 }  # fmt: skip
 #: Options of launchers that say how many GPUs there are.
 _GPUS = (
@@ -27,8 +28,26 @@ _GPUS = (
 )  # fmt: skip
 #: Those that count nodes.
 _NODES = ("nnodes", "num-nodes", "nodes")
+#: Short options that parc does not have -> the long ones that it has.
+_LONG = {"m": "model", "g": "gpus", "t": "target"}
+#: What each command that reads something is at least given.
+_EXAMPLES = {
+    "estimate": "job.par --layout tp=8", "compile": "job.par -o out", "trace": "job.par -o trace.json",
+    "lint": "train.sh", "import": "train.sh", "compare": "one.par two.par",
+    "sweep": "job.par --over cluster.nodes=4,8", "trials": "job.par -o trials",
+    "calibrate": "run.log --job job.par -o site.par", "measure": "-o site.par", "completion": "bash",
+    "reshape": "old.par new.par",
+}  # fmt: skip
 _INIT = "parc init --model llama3_8b --gpus 2x8xH100"
 _PLAIN = re.compile(r"--?([A-Za-z][\w.-]{0,60})(?:=(.{0,80}))?")
+
+
+def wrong_usage(command: str, message: str) -> Diagnostic:
+    """The complaint of argparse about a command, with a line of what it takes."""
+    help = f"`parc {command} --help` lists what it takes"
+    if "are required" in message:
+        help = f"for example `parc {command} {_EXAMPLES.get(command, 'job.par')}`; {help}"
+    return Diagnostic(USAGE, f"`parc {command}`: {message}", help=help)
 
 
 def unknown_argument(command: str, rest: list[str]) -> Diagnostic:
@@ -45,6 +64,12 @@ def _meant(command: str, rest: list[str]) -> str | None:
         return None
     name = found[1].replace("_", "-").lower()
     value = found[2] or (rest[1] if len(rest) > 1 and not rest[1].startswith("-") else "")
+    if (long := _LONG.get(name)) is not None and command == "init":
+        return f"`--{long}`, as in `parc init --model Qwen/Qwen3-8B --gpus 8xH100`"
+    if name in ("o", "output") and command == "plan":
+        return f"`parc compile job.par -o {value or 'out'}` writes the files"
+    if name in _NODES and command != "init" and value.isdecimal():
+        return f"it is a setting of the job: `--set cluster.nodes={value}`"
     if name in _GPUS:
         number = value if value.isdecimal() else "8"
         gpus = f"{number}x8xH100" if name in _NODES else f"{number}xH100"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,30 @@ from parc.dsl.diagnostics import JobError
 from parc.dsl.inputs.files import bytes_of
 
 from .subjects import LARGEST, MANIFEST
+from .writing.receipts import is_remembered
 
 if TYPE_CHECKING:
     from parc.compiler.plan import Estimate
     from parc.dsl.job import Job
+
+
+#: The folder that every page of the documents and `parc plan` give to `parc compile`.
+OUTPUT = Path("out")
+
+
+def compiled_folders(job: Job) -> tuple[Path, Path]:
+    """Where `parc compile JOB -o out` puts a job, alone or among others."""
+    return OUTPUT, OUTPUT / job.name
+
+
+def compiled_estimate(job: Job, targets: Collection[str]) -> tuple[str, Estimate] | None:
+    """`kept_estimate` of the folders that `parc compile JOB -o out` wrote here; a plan.json in them that is
+    not as this user's parc wrote it is not read, as nobody has named it."""
+    for folder in compiled_folders(job):
+        with suppress(OSError, ValueError, JobError):
+            if is_remembered(folder / MANIFEST, bytes_of(str(folder / MANIFEST), LARGEST)):
+                return kept_estimate(folder, job, targets)
+    return None
 
 
 def kept_estimate(folder: Path, job: Job, targets: Collection[str]) -> tuple[str, Estimate] | None:

@@ -98,7 +98,7 @@ def run(arguments: Namespace) -> int:
 
 def _write(arguments: Namespace, wanted: Sequence[Change], result: _Result) -> None:
     """Writes what is wanted, or prints the edits that would be lost, or the plans, and raises `JobError`."""
-    from ..writing.output_folder import write
+    from ..writing.output_folder import MANIFEST, write
     from ..writing.receipts import remember
 
     try:
@@ -113,8 +113,9 @@ def _write(arguments: Namespace, wanted: Sequence[Change], result: _Result) -> N
             sys.stdout.write("".join(each.diff() for each in edited))
         raise
     for part in result.parts:
-        if page := result.files.get(part + PAGE):
-            remember(arguments.output / part / PAGE, page.encode())
+        for name in (PAGE, MANIFEST):
+            if text := result.files.get(part + name):
+                remember(arguments.output / part / name, text.encode())
 
 
 def _print_next(result: _Result, output: Path) -> None:

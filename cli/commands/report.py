@@ -28,7 +28,7 @@ def run(arguments: Namespace) -> int:
     from parc.report.markdown import OURS_MARKDOWN, report_markdown
 
     from ..api import plan_targets, target_names
-    from ..kept_page import kept_page
+    from ..kept_page import compiled_page, kept_page
     from ..printing.terminal import print_diagnostics, print_text, progress
     from ..writing.receipts import remember
     from ..writing.single_file import refuse, replace
@@ -42,6 +42,17 @@ def run(arguments: Namespace) -> int:
     asked = target_names(job, arguments.target)
     if output and not arguments.markdown and not arguments.force and kept_page(output, job, asked):
         print_text(f"{output}: up to date")
+        return 0
+    if (
+        output
+        and not arguments.markdown
+        and not arguments.force
+        and (kept := compiled_page(job, asked))
+    ):
+        page, text = kept
+        replace(output, text)
+        remember(output, text.encode())
+        print_text(f"{output}: copied from {page}, which shows this job")
         return 0
     planned = plan_targets(job, arguments.target, progress, keep=not arguments.markdown, fewer=True)
     print_diagnostics(planned.diagnostics())

@@ -26,7 +26,7 @@ SCHEDULES = ("1f1b", "gpipe", "interleaved_zb")
 def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("job", metavar="JOB", help="a job file")
-    output = "the trace, for https://ui.perfetto.dev; beside a plan.json of the job, of its layout"
+    output = "the trace, for https://ui.perfetto.dev; of the job's plan.json beside it or in out/"
     add("-o", "--output", required=True, type=output_path, metavar="FILE", help=output)
     add("--force", action="store_true", help="replace a file that parc did not write")
     given = "a layout such as tp=8,pp=4 in place of the plan's"
@@ -75,13 +75,14 @@ def run(arguments: Namespace) -> int:
 def _priced(job: Job, arguments: Namespace) -> tuple[str, Estimate] | None:
     """The target and the layout that are shown, with complaints printed; None where no target has a plan."""
     from ..api import plan_targets, target_names
-    from ..kept_plan import kept_estimate
+    from ..kept_plan import compiled_estimate, kept_estimate
     from ..printing.terminal import print_diagnostics, progress
 
     targets = target_names(job, arguments.target)
     if arguments.layout is not None:
         return targets[0], parc.estimate(job, arguments.layout, targets[0])
-    if (kept := kept_estimate(arguments.output.parent, job, targets)) is not None:
+    kept = kept_estimate(arguments.output.parent, job, targets) or compiled_estimate(job, targets)
+    if kept is not None:
         return kept
     planned = plan_targets(job, arguments.target, progress)
     print_diagnostics(planned.diagnostics())

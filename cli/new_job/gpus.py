@@ -16,10 +16,11 @@ from parc.dsl.unsupported import ACCELERATORS, KINDS_OF_GPUS
 from parc.lint.std_cluster import cluster_named
 
 from .. import codes
+from .instances import gpus_of_instance
 
 _TIMES = r"\s{0,9}[x*\N{MULTIPLICATION SIGN}]\s{0,9}"
 #: Cards of GeForce are named by their number alone, too.
-_NAME = r"(?P<name>(?!x\s{0,9}\d)[a-z].{0,60}?|[345]0[6-9]0)"
+_NAME = r"(?P<name>(?!x\s{0,9}\d)[a-z].{0,60}?|[345]0[6-9]0s?)"
 #: `64xH100` and `64 H100`, `2x8xH100` and `2 nodes of 8 H100`, `H100:64` and `H100 x 64`.
 _ASKED = (
     re.compile(rf"(?P<nodes>\d{{1,7}})(?:{_TIMES}|\s{{0,9}}nodes?(?:\s{{1,9}}(?:of|with))?\s{{1,9}})"
@@ -30,6 +31,8 @@ _ASKED = (
     re.compile(rf"{_NAME}(?:\s{{0,9}}[:*]\s{{0,9}}|(?<=[\d\s])x\s{{0,9}})(?P<count>\d{{1,7}})",
                re.IGNORECASE),
 )  # fmt: skip
+#: What SLURM and some clouds write before a type: `gpu:h100:8`, `GPU_8xH100`.
+_SLURM = re.compile(r"gpu[:_]\s{0,9}", re.IGNORECASE)
 #: The name of a type without a number, such as `H100` and `A100-80GB`.
 _ALONE = re.compile(r"[A-Za-z]")
 _GUIDE = "a block such as `gpu mine from std.l40s { memory = 44 GiB; bf16 = 181 TFLOP/s }` in a job"
@@ -75,19 +78,42 @@ def asked_gpus(text: str) -> ChosenGpus:
     if re.search(r"[,+&]", text):
         help = KINDS_OF_GPUS.instead
         raise JobError([Diagnostic(KINDS_OF_GPUS.code, KINDS_OF_GPUS.message(text), help=help)])
-    found = next(filter(None, (form.fullmatch(text.strip()) for form in _ASKED)), None)
+    text = _SLURM.sub("", text.strip())
+    found = next(filter(None, (form.fullmatch(text) for form in _ASKED)), None)
     said = found.groupdict() if found else {}
     nodes, count = (int(said[key]) if said.get(key) else None for key in ("nodes", "count"))
-    if not said and (_ALONE.match(text.strip()) or STD.find("gpu", text.strip())):
-        return of_type(1, text.strip())
+    _refuse_instance(said.get("name") or text, nodes or count)
+    if not said and (node := _node(text)) is not None:
+        return of_cluster(node)
+    if not said and (_ALONE.match(text) or STD.find("gpu", text)):
+        return of_type(1, text)
     if not said or nodes == 0 or count == 0:
-        bare = text.strip().isdecimal() and int(text)
+        bare = text.isdecimal() and int(text)
         message = f"`{text}` is not COUNTxGPU"
-        raise _refused(message, f"for example `{text.strip() if bare else 8}xH100`")
+        raise _refused(message, f"for example `{text if bare else 8}xH100`")
+    if nodes is None and (node := _node(said["name"])) not in (None, said["name"]):
+        nodes, count, said["name"] = count, None, str(node)
     if nodes is None:
         return of_type(count or 0, said["name"])
     in_node = count or std_cluster(_cluster_of(said["name"])[0]).gpus_per_node
     return of_type(nodes * in_node, said["name"], in_node)
+
+
+def _refuse_instance(named: str, count: int | None) -> None:
+    """A cloud's node has a network of its own, which no cluster of the library with its GPUs has."""
+    gpus = None if _node(named) else gpus_of_instance(named)
+    if gpus is not None:
+        times = f"{count}x" if count else ""
+        help = (
+            f"its GPUs are `{times}{gpus}`; the job says its network, `cluster {{ network = ... }}`"
+        )
+        raise _refused(f"`{named}` is a node of a cloud that the library does not have", help)
+
+
+def _node(named: str) -> str | None:
+    """The library's cluster that a shop's name of a node means, such as `DGX H100` and `p5.48xlarge`."""
+    found = STD.find("cluster", named)
+    return found.block.name.name if found is not None and found.block.name else None
 
 
 def of_type(count: int, named: str, per_node: int | None = None) -> ChosenGpus:
@@ -171,12 +197,14 @@ def _gpu(named: str) -> str:
     """The GPU of the library that a name means. Of several, such as H100's, that of the first cluster."""
     known = [entry.name for entry in std_entries() if entry.kind == "gpu"]
     said = _plain(named)
-    entry = STD.find("gpu", named)
+    entry = STD.find("gpu", named) or STD.find("gpu", _IDLE_WORDS.sub("", named).strip(" -_"))
     called = [entry.block.name.name] if entry is not None and entry.block.name else []
     exact = [*called, *(name for name in known if _plain(name) == said)]
     begin = [name for name in known if said in accumulate(name.split("_"))]
     homes = _homes()
     fitting = [*exact, *sorted(begin, key=lambda name: name not in homes), *_by_words(named, known)]
+    if not fitting and re.fullmatch(r".*\ds", named):
+        return _gpu(named[:-1])
     if not fitting:
         node = STD.find("cluster", named)
         alike = (name for name in known if not _other_card(said, name))

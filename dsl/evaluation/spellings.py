@@ -48,6 +48,8 @@ SETTINGS = {
     "gpu_memory": "memory", "vram": "memory", "memory_per_gpu": "memory", "gpu_mem": "memory",
     "price_per_hour": "price", "cost_per_hour": "price", "hourly_price": "price", "gpu_price": "price",
     "price_per_gpu_hour": "price", "cost_per_gpu_hour": "price", "hourly_rate": "price",
+    "max_target_length": "seq_len", "model_max_length": "seq_len", "max_words": "seq_len",
+    "sft_type": "tune", "train_type": "tune", "finetuning_type": "tune", "tuner_type": "tune",
     "save_total_limit": "keep_checkpoints", "report_to": "tracker", "num_machines": "nodes",
 }  # fmt: skip
 
@@ -74,7 +76,10 @@ DECISIONS = {
     "activation_checkpoint": "recompute", "recomputation": "recompute", "fsdp": "zero", "sharding": "zero",
     "zero_optimization": "zero", "num_microbatches": "microbatches", "grad_accum": "microbatches",
     "stage": "zero", "fsdp_mode": "zero", "accumulate_grad_batches": "microbatches", "ep_size": "ep",
-    "cp_size": "cp",
+    "cp_size": "cp", "ulysses_sequence_parallel_size": "cp", "sequence_parallel_size": "cp",
+    "per_device_batch_size": "micro_batch", "device_batch_size": "micro_batch", "accum_iter": "microbatches",
+    "gradient_accumulate_every": "microbatches", "model_parallel_size": "tp", "offload_optimizer": "offload",
+    "cpu_offload": "offload", "fsdp_offload_params": "offload",
     "data_parallel_shard_degree": "dp_shard", "data_parallel_replicate_degree": "dp_replicate",
     "expert_tensor_parallel_size": "etp", "virtual_pipeline_model_parallel_size": "vpp",
     "sharding_strategy": "zero", "use_distributed_optimizer": "zero", "selective_ac_option": "recompute",
@@ -129,7 +134,10 @@ DECIDED = {
     "recompute": {"true": "full", "false": "none", "op": "selective", "block": "full", "uniform": "full"},
     "use_distributed_optimizer": {"true": "1", "false": "0"},
     "zero": {"true": "3", "false": "0", "full_shard": "3", "shard_grad_op": "2", "no_shard": "0",
-             "hybrid_shard": "3", "auto": "3"},
+             "hybrid_shard": "3", "auto": "3", "full_shard auto_wrap": "3",
+             "shard_grad_op auto_wrap": "2", "hybrid_shard auto_wrap": "3"},
+    "offload": {"true": "optimizer", "cpu": "optimizer", "false": "none", "none": "none"},
+    "fsdp_offload_params": {"true": "all", "false": "none"},
 }  # fmt: skip
 
 #: What other languages write for `none`.

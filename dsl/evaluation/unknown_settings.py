@@ -22,6 +22,14 @@ Cure = tuple[str | None, Fix | None] | None
 
 #: `64`, or `16 x H100`, which are read as a number and its units.
 _COUNT = re.compile(r"(\d{1,18})(?:[ \t]*x[ \t]*([A-Za-z][\w.-]*))?")
+#: Warmups that are a share of the run in frameworks.
+_WARMUP_SHARES = (
+    "warmup_ratio",
+    "warmup_fraction",
+    "lr_warmup_fraction",
+    "lr_warmup_steps_ratio",
+    "warmup_steps_ratio",
+)
 #: Decisions whose names are settings too: those of a cluster, and of the learning rate.
 _ELSEWHERE = ("nodes", "gpus", "schedule")
 
@@ -61,6 +69,9 @@ def _decision(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
         return None
     said = setting.value.span.text
     value = DECIDED.get(key, DECIDED.get(name, {})).get(said.strip('"').lower(), said)
+    if value.startswith('"'):
+        fix = Fix((removal(setting.span),), safe=False)
+        return f"the search decides `{name}`, which is no text: leave it out", fix
     condition = f"{name} == {value}"
     edits = removal(setting.span), required(condition, setting.span.source)
     return f"the search decides it; to fix it, `goal {{ require {condition} }}`", Fix(edits)
@@ -151,7 +162,7 @@ def _betas(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
 
 def _share_of_steps(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     """A warmup as a share of the run, which is a number of steps here."""
-    if setting.key.name not in ("warmup_ratio", "warmup_fraction", "lr_warmup_fraction"):
+    if setting.key.name not in _WARMUP_SHARES:
         return None
     steps, share = (
         beside[key].value if key in beside else None for key in ("steps", setting.key.name)

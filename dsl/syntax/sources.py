@@ -52,7 +52,10 @@ def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]
             raise wrong(codes.UNREADABLE, f"`{name}` is a folder", span)
         data = _bytes(path)
     except FileNotFoundError:
-        raise wrong(codes.UNREADABLE, f"there is no file `{name}`", span) from None
+        begun = (
+            f"`parc init -o {name}` begins one" if span is None and name.endswith(".par") else None
+        )
+        raise wrong(codes.UNREADABLE, f"there is no file `{name}`", span, begun) from None
     except TooLarge as error:
         message = f"`{name}`{str(error).removeprefix('it')}"
         raise wrong(

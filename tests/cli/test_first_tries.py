@@ -60,6 +60,25 @@ SETTINGS = {
     "LLaMA-Factory, length": ("train", "cutoff_len = 8192", "seq_len = 8192"),
     "model card, batch": ("train", "total_train_batch_size = 32", "global_batch = 32"),
     "model card, warmup": ("train", "lr_scheduler_warmup_steps = 500", "warmup = 500"),
+    # drawn again later, by another reader, from other pages
+    "MaxText's SFT of Qwen3, length": ("train", "max_target_length = 1024", "seq_len = 1024"),
+    "MaxText's SFT of Qwen3, batch": ("train", "per_device_batch_size = 1", "micro_batch == 1"),
+    "ms-swift, qwen_7b sft.sh": (
+        "train",
+        'sft_type = full; weights = "meta-llama/Meta-Llama-3-8B"',
+        "tune = full",
+    ),
+    "ms-swift, its precision": ("train", "dtype = bf16", "precision = bf16"),
+    "ms-swift, its length": ("train", "max_length = 2048", "seq_len = 2048"),
+    "llm-decontaminator, finetune.sh": ("train", "model_max_length = 1536", "seq_len = 1536"),
+    "llm-decontaminator, FSDP": ("train", 'fsdp = "full_shard auto_wrap"', "zero == 3"),
+    "verl, SFT": ("train", "lr_warmup_steps_ratio = 0.1", "warmup = 100"),
+    "verl, Ulysses": ("train", "ulysses_sequence_parallel_size = 2", "cp == 2"),
+    "LLaMA2-Accessory, accumulation": ("train", "accum_iter = 2", "microbatches == 2"),
+    "LLaMA2-Accessory, length": ("train", "max_words = 512", "seq_len = 512"),
+    "LLaMA2-Accessory, degree": ("target megatron", "model_parallel_size = 2", "tp == 2"),
+    "NeMo's launcher, length of a run": ("train", "max_steps = 300000", "steps = 300000"),
+    "a DeepSpeed config": ("train", "offload_optimizer = true", "offload == optimizer"),
     "FSDP in a tutorial": ("train", "sharding_strategy = FULL_SHARD", "zero == 3"),
 }
 #: Where a command is from -> it, and the line that is typed where it does not work.
@@ -86,6 +105,33 @@ COMMANDS = {
     ),
     "deepspeed --num_gpus=8": ("init --model llama3-8b --num_gpus=8", "parc init"),
     "llamafactory-cli train FILE": ("train job.par", "parc compile job.par -o out"),
+    # drawn again later, by another reader, from other pages
+    "SkyPilot's list, A100-80GB-SXM": ("init --model llama3-8b --gpus A100-80GB-SXM:8", None),
+    "SkyPilot's list, H100-MEGA": ("init --model llama3-8b --gpus H100-MEGA:8", None),
+    "Databricks, GPU_8xH100": ("init --model llama3-8b --gpus GPU_8xH100", None),
+    "SLURM's --gres": ("init --model llama3-8b --gpus gpu:h100:8", None),
+    "a table of clouds, AWS": ("init --model llama3-8b --gpus p4d.24xlarge", "8xA100-40GB"),
+    "a table of clouds, Azure": (
+        "init --model llama3-8b --gpus Standard_ND96asr_A100_v4",
+        "8xA100-40GB",
+    ),
+    "a table of clouds, Azure's NVL": (
+        "init --model qwen3-0.6b --gpus Standard_NC40ads_H100_v5",
+        "1xH100-NVL",
+    ),
+    "dstack, Google's a3-highgpu-8g": ("init --model llama3-8b --gpus a3-highgpu-8g", "8xH100"),
+    "a shop, DGX-H100": ("init --model llama3-8b --gpus DGX-H100", None),
+    "torchtune's issue, 8 4090s": ("init --model llama3-8b --gpus 8x4090s", None),
+    "llama-cookbook's issue, a path": (
+        "init --model ../../../llama/llama-2-7b-hf --gpus A100-SXM4-80GB",
+        None,
+    ),
+    "ms-swift, qwen-14b-chat": ("init --model qwen-14b-chat --gpus 8xA10", None),
+    "verl, Qwen2.5-0.5B-Instruct": ("init --model Qwen/Qwen2.5-0.5B-Instruct --gpus A10", None),
+    "Ollama, llama3.1": ("init --model llama3.1 --gpus 8xH100", "llama3_1_8b"),
+    "habit: no output": ("compile job.par", "parc compile job.par -o out"),
+    "habit: no layout": ("estimate job.par", "parc estimate job.par --layout"),
+    "habit: a word for help": ("help", "parc --help"),
     "NeMo, --gpus of a typo": ("init --model llama3-8b --gpus 12xH100", "8xH100"),
 }
 
@@ -95,6 +141,8 @@ def job(block: str, line: str) -> str:
     blocks = dict(PLAIN)
     said = {"learning_rate", "precision", "optimizer", "warmup", "clip_grad"}
     ours = {"seq_length": "seq_len", "sequence_len": "seq_len", "cutoff_len": "seq_len", "num_nodes": "nodes",
+            "max_target_length": "seq_len", "max_length": "seq_len", "model_max_length": "seq_len",
+            "max_words": "seq_len", "max_steps": "steps",
             "world_size": "nodes", "gpus": "nodes", "total_train_batch_size": "global_batch"}  # fmt: skip
     gone = ours.get(line.split()[0])
     kept = [each for each in blocks[block].split("; ") if each and each.split()[0] != gone]

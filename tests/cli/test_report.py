@@ -60,6 +60,26 @@ def test_a_page_that_is_up_to_date_is_not_solved_again(
     assert "KB" in run(*report).out
 
 
+def test_a_page_that_compile_drew_is_copied(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of this job and these targets, alone or among others; not one that somebody else put there."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise JobError([Diagnostic("PAR000", "solved again")])
+
+    Path("two.par").write_text(JOB.replace("1024", "2048"))
+    assert run("compile", "job.par", "two.par", "-o", "out").code == 0
+    monkeypatch.setattr("parc.api.plan_targets", refused)
+    for name in ("job", "two"):
+        drawn = Path(f"out/{name}/report.html")
+        said = run("report", f"{name}.par", "-o", "r.html")
+        assert said.out == f"r.html: copied from {drawn}, which shows this job\n", said.err
+        assert Path("r.html").read_bytes() == drawn.read_bytes()
+        assert run("report", f"{name}.par", "-o", "r.html").out == "r.html: up to date\n"
+    assert "solved again" in run("report", "two.par", "-o", "r.html", "--target=megatron").err
+    drawn.write_bytes(drawn.read_bytes().replace(b"</footer>", b"!</footer>"))
+    assert "solved again" in run("report", "two.par", "-o", "other.html").err
+
+
 def test_only_the_targets_that_are_asked_for(run: Parc) -> None:
     assert run("report", "job.par", "-o", "r.html", "--target", "torchtitan").code == 0
     plans = read(Path("r.html").read_text()).data["planned"]["plans"]

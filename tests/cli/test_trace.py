@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from parc import api, load
-from parc.kept_plan import kept_estimate
+from parc.kept_plan import compiled_estimate, kept_estimate
 from tests.support.command_line import IMPOSSIBLE, JOB, Parc
 
 LAYOUT = "--layout=tp=2,pp=4,dp_replicate=1,dp_shard=1,micro_batch=1,microbatches=64,nodes=1"
@@ -165,6 +165,22 @@ def test_a_plan_that_is_there_is_not_solved_again(
             assert run("trace", "job.par", "-o", "out/trace.json", *target).code == 0
         assert Path("out/trace.json").read_bytes() == Path("solved.json").read_bytes()
         Path("solved.json").unlink()
+
+
+def test_a_plan_in_the_usual_folder_is_not_solved_again(
+    run: Parc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As this user's parc wrote it: a plan.json that a repository brings there is not read."""
+    assert run("trace", "job.par", "-o", "solved.json").code == 0
+    assert run("compile", "job.par", "-o", "out", "--no-report").code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(api, "plan_targets", None)
+        assert run("trace", "job.par", "-o", "trace.json").code == 0
+    assert Path("trace.json").read_bytes() == Path("solved.json").read_bytes()
+    file = Path("out/plan.json")
+    file.write_text(file.read_text() + "\n")
+    assert kept_estimate(file.parent, load("job.par"), ["megatron"]) is not None
+    assert compiled_estimate(load("job.par"), ["megatron"]) is None
 
 
 @pytest.mark.parametrize("change", ["job", "release", "layout", "target", "rule", "shape", "none"])

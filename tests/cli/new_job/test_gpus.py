@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from parc.dsl import std_cluster
 from parc.dsl.diagnostics import JobError
 from parc.new_job.gpus import asked_gpus, enough_gpus
+from parc.new_job.instances import NODES
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,16 @@ from parc.new_job.gpus import asked_gpus, enough_gpus
         ("NVIDIA GeForce RTX 2080 Ti", "cloud_t4", "std.rtx2080ti", 1, 1),
         ("8xNVIDIA A40", "rtx_a6000_box", "std.a40", 1, 8),
         ("8xAMD Instinct MI300X OAM", "mi300x_node", None, 1, 8),
+        ("DGX-H100", "dgx_h100", None, 1, 8),
+        ("2 x DGX H100", "dgx_h100", None, 2, 8),
+        ("p5.48xlarge", "cloud_h100", None, 1, 8),
+        ("8xp5.48xlarge", "cloud_h100", None, 8, 8),
+        ("gpu:h100:8", "dgx_h100", None, 1, 8),
+        ("GPU_8xH100", "dgx_h100", None, 1, 8),
+        ("8 NVIDIA 4090", "rtx4090_box", None, 1, 8),
+        ("8 H100s", "dgx_h100", None, 1, 8),
+        ("8x4090s", "rtx4090_box", None, 1, 8),
+        ("8xL40s", "cloud_l40s", None, 1, 8),
     ],
 )
 def test_names(text: str, base: str, gpu: str | None, nodes: int, per_node: int) -> None:
@@ -73,7 +86,7 @@ def test_names(text: str, base: str, gpu: str | None, nodes: int, per_node: int)
     [
         "64",
         "8xRTX6090",
-        "8xp5.48xlarge",
+        "8xp4d.24xlarge",
         "0 nodes h100",
         "8xrtx9090",
         "8xh10",
@@ -110,3 +123,17 @@ def test_another_card_is_not_a_misspelling(text: str, suggests: bool) -> None:
     with pytest.raises(JobError) as caught:
         asked_gpus(text)
     assert ("did you mean" in (caught.value.diagnostics[0].help or "")) == suggests
+
+
+@pytest.mark.parametrize(("pattern", "gpus"), NODES)
+def test_nodes_of_clouds_are_told_by_their_gpus(pattern: str, gpus: str) -> None:
+    """The line that stands in the help works, of one node and of two."""
+    name = re.sub(r"\(\?:([\w|]*)\)\??", lambda found: found[1].split("|")[0], pattern)
+    name = re.sub(r"\(\[?1?2?4?8\]?\)|\(8\)", "8", name).replace("i?", "").replace("n?", "")
+    for times in ("", "2x"):
+        with pytest.raises(JobError) as told:
+            asked_gpus(times + name.replace("\\", ""))
+        line = re.search(r"`([^`]+)`", str(told.value.diagnostics[0].help))
+        assert line
+        one = gpus.replace("N", "8")
+        assert asked_gpus(line[1]).count == int(one.split("x")[0]) * (2 if times else 1)
