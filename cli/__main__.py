@@ -57,10 +57,11 @@ class _Command(argparse.ArgumentParser):
     """Complains as the rest of parc does, with a line to type."""
 
     def error(self, message: str) -> NoReturn:
-        from parc.dsl.diagnostics import JobError
         from parc.foreign_words import wrong_usage
+        from parc.printing.terminal import print_diagnostics
 
-        raise JobError([wrong_usage(self.prog.split()[-1], message)])
+        print_diagnostics([wrong_usage(self.prog.split()[-1], message)])
+        sys.exit(WRONG)
 
 
 class _Root(argparse.ArgumentParser):
