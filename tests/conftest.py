@@ -18,6 +18,24 @@ from hypothesis import HealthCheck, settings
 from parc.__main__ import OBJECTS
 from tests.support.once_per_run import begin_run
 
+#: Files that take longest: they begin first, so that the processes end together.
+LONGEST = (
+    "compiler/search/test_bounded.py",
+    "compiler/search/test_hostile_solves.py",
+    "cli/test_killed_processes.py",
+    "compiler/search/test_goal_constraints.py",
+    "cli/test_init.py",
+    "compiler/search/test_fewer_nodes.py",
+    "smoke/test_shrunk_jobs.py",
+    "compiler/search/test_sizing_goals.py",
+    "calibrate/test_trials.py",
+    "fuzz/test_patterns.py",
+    "lsp/test_code_actions.py",
+    "lint/test_lint_emitted.py",
+    "compiler/search/test_bounds.py",
+    "serve/test_page.py",
+    "cli/test_output.py",
+)
 #: Folders of tests that are of what is done with a plan, not of the search for it.
 SEARCHED_ONCE = ("cli", "smoke")
 
@@ -32,13 +50,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden and case files")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     # As every command does: 16,000 tests are millions of objects, which stay.
     gc.set_threshold(OBJECTS)
     find_tools()
     hear_signals()
     keep_state_apart()
     begin_run()
+    if config.getoption("dist", "no") == "loadfile":  # else pytest-xdist begins with the most tests
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
 @pytest.fixture(autouse=True, scope="module")
