@@ -24,6 +24,10 @@ NODES = (
     "torchrun --nnodes 4 --nproc_per_node 8 --node_rank {} --master_addr $MASTER_ADDR "
     "--master_port 29500 train.py"
 )
+MEETING = (
+    "torchrun --nnodes 4 --nproc_per_node 8 --rdzv_backend c10d --rdzv_id 7 "
+    "--rdzv_endpoint {}:29500 train.py"
+)
 GROUPS = (
     "model_name_or_path: Qwen/Qwen2.5-1.5B\ndataset_name: trl-lib/tldr\noutput_dir: out\n"
     "per_device_train_batch_size: 1\ngradient_accumulation_steps: 4\nnum_generations: {}\n"
@@ -131,6 +135,16 @@ CASES: dict[str, tuple[str, str, dict[str, str], dict[str, str]]] = {
         "PAR607", "error",
         {"a.sbatch": BATCH.format(1) + f"srun {NODES.format('$SLURM_PROCID')}\n"},
         {"a.sbatch": BATCH.format(1) + f"srun bash -c '{NODES.format('$SLURM_PROCID')}'\n"},
+    ),
+    "NVIDIA/nvidia-resiliency-ext#142, a host of each node": (
+        "PAR604", "error",
+        {"a.sbatch": BATCH.format(1) + f"srun bash -c '{MEETING.format('$(hostname)')}'\n"},
+        {"a.sbatch": BATCH.format(1) + f"srun {MEETING.format('$(hostname)')}\n"},
+    ),
+    "pytorch/pytorch#76069": (
+        "PAR604", "error",
+        {"a.sbatch": BATCH.format(1) + f"srun {MEETING.format('localhost')}\n"},
+        {"a.sbatch": BATCH.format(1) + f"srun {MEETING.format('$MASTER_ADDR')}\n"},
     ),
     "kubeflow/trainer#1713": (
         "PAR667", "error", _pods(_pod(3, "0")), _pods(_pod(3, "$RANK")),

@@ -29,10 +29,12 @@ from collections.abc import Iterator
 from ....backends.huggingface.option_rows import KIND, option
 from ....compiler.target import Effect
 from ....reading.facts import Setting, number_of, text_of
-from ...facts.commands import is_default
+from ...facts.batch import batches
+from ...facts.commands import is_default, launchers, ran_by, step_options
 from ...facts.launched_job import LaunchedJob
 from ...facts.trainer import accelerate_count
 from ...finding import Complaint, Place, Related
+from .same_rank import PART
 
 CODE = "PAR604"
 TITLE = "several nodes without a common rendezvous host"
@@ -70,6 +72,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if (nodes is None or nodes < 2) and not several:
         return
     related = tuple(Related(f"{nodes} nodes", fact) for fact in [launch.facts.get("nodes")] if fact)
+    effect = Effect.STOPS if _one_step(launch) else None
     help_text = (
         'the first host of $SLURM_JOB_NODELIST: scontrol show hostnames "$SLURM_JOB_NODELIST"'
     )
@@ -84,7 +87,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             message = (
                 f"{nodes} nodes rendezvous at {text}, which is a different host on each of them"
             )
-            yield Complaint(message, setting, related, help_text)
+            yield Complaint(message, setting, related, help_text, effect=effect)
     for path, number, line in launch.lines():
         if line.lstrip().startswith("#"):
             continue
@@ -101,9 +104,18 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             _in_task(line, match.start(1)) or _on_each_node(launch, line)
         ):
             place = Place(path, number, match.start() + 1, len(match[0]))
-            yield Complaint(
-                "every node names itself as the rendezvous host", place, related, help_text
-            )
+            message = "every node names itself as the rendezvous host"
+            yield Complaint(message, place, related, help_text, effect=effect)
+
+
+def _one_step(launch: LaunchedJob) -> bool:
+    """Whether the job is one launch, which srun starts on all of several nodes."""
+    for batch in batches(launch):
+        started = launchers(ran_by(launch, batch))
+        step = started[0][0].step if len(started) == 1 else None
+        if batch.nodes and batch.nodes > 1 and step and PART.isdisjoint(step_options(step)):
+            return True
+    return False
 
 
 def _of_accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
