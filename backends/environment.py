@@ -1,5 +1,6 @@
 """A backend's variables of the environment, and those of the job's `launch { env }` -> lines of bash."""
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from ..dsl.diagnostics import Diagnostic, Span
 from ..dsl.job import Job
 from ..dsl.settings import Frozen
+from ..reading.facts import LaunchConfig, Setting
 from .languages import bash
 from .languages.bash import Bash
 
@@ -57,6 +59,10 @@ RECORDER = (
 )
 
 
+#: What stands above the job's own variables.
+_OWN = "What the job's `launch` sets."
+
+
 def given(job: Job) -> dict[str, str]:
     """The job's own variables as texts: true is 1, false is 0."""
     env = job.launch.env if job.launch else {}
@@ -86,7 +92,24 @@ def lines(job: Job, defaults: Sequence[Variable]) -> list[Bash]:
             found += [*([bash.remark(item.why)] if item.why else []), _line(item)]
     fixed = {item.name for item in defaults if item.fixed}
     own = [bash.exported(name, value) for name, value in asked.items() if name not in fixed]
-    return [*found, *([bash.remark("What the job's `launch` sets.")] if own else []), *own]
+    return [*found, *([bash.remark(_OWN)] if own else []), *own]
+
+
+def own_variables(config: LaunchConfig) -> list[Setting]:
+    """The variables that the job's `launch` sets in the scripts that `lines` wrote."""
+    found = []
+    for path, text in config.texts.items():
+        lines = text.splitlines()
+        if f"# {_OWN}" in lines:
+            first = lines.index(f"# {_OWN}") + 2
+            own = itertools.takewhile(lambda line: line.startswith("export "), lines[first - 1 :])
+            places = range(first, first + len(list(own)))
+            found += [
+                each
+                for each in config.all("environment")
+                if each.path == path and each.line in places
+            ]
+    return found
 
 
 def problems(job: Job, defaults: Sequence[Variable]) -> Iterator[Diagnostic]:

@@ -10,29 +10,25 @@ from typing import Any
 from ..backends import BACKENDS
 from ..backends.languages.language import one_line
 from ..dsl.formatting.drafts import draft
+from ..dsl.job import Train
 from ..dsl.library import std_entries
+from ..dsl.schema import setting_types
 from ..dsl.settings import Data
 from ..dsl.syntax.naming import block_name
 from ..dsl.syntax.quoting import quoted
 from ..reading.facts import Setting
-from .facts.batch import Batch, batches
+from .facts.batch import batches
 from .facts.job_blocks import NEEDED, described_layout, described_model, described_train
 from .facts.launched_job import LaunchedJob
-from .unexpressed import altered, lines, sayable, unexpressed
+from .imported_launch import cores, launch_block
+from .unexpressed import altered, lines, unexpressed
 
 #: What a job leaves out when it is the language's own default, or says nothing.
 _IDLE = {"bias": False, "tied": False, "qk_norm": False, "mtp_layers": 0, "dropout": 0.0}
 #: Settings that are no bare numbers.
 _UNITS = {"collective_timeout": " s"}
-#: Directive of sbatch -> setting of a `launch slurm` block.
-_LAUNCH = {
-    "job-name": "job_name",
-    "partition": "partition",
-    "account": "account",
-    "qos": "qos",
-    "constraint": "constraint",
-    "reservation": "reservation",
-}
+#: Settings of `train` that are texts and not words of the language.
+_TEXTS = {name for name, each in setting_types(Train).items() if each.kind == "text"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ def imported(launch: LaunchedJob, cluster: str | None = None) -> Imported:
         _settings("train", train, NEEDED["train"], unknown, "train"),
         _goal(launch, lost),
         _target(launch, unknown),
-        *_launch_blocks(launch),
+        *launch_block(launch),
     ]
     sources = ", ".join(one_line(PurePath(path).name) for path in launch.config.texts)
     head = f"# Imported by parc from {sources}. Commented settings are not in these files."
@@ -84,12 +80,16 @@ def _settings(
     head: str, values: Mapping[str, Any], needed: Iterable[str], unknown: list[str], block: str
 ) -> str:
     kept = {name: value for name, value in values.items() if _IDLE.get(name) != value}
-    lines = [f"  {name} = {_value(value)}{_UNITS.get(name, '')}" for name, value in kept.items()]
+    lines = [f"  {name} = {_setting(name, value)}" for name, value in kept.items()]
     for name in needed:
         if name not in values:
             unknown.append(f"{block}.{name}")
             lines.append(f"  # {name} = ...")
     return "\n".join([f"{head} {{", *lines, "}"])
+
+
+def _setting(name: str, value: Any) -> str:
+    return quoted(value) if name in _TEXTS else f"{_value(value)}{_UNITS.get(name, '')}"
 
 
 def _value(value: Any) -> str:
@@ -126,6 +126,8 @@ def _cluster(launch: LaunchedJob, given: str | None, unknown: list[str]) -> str:
         unknown.append("cluster.nodes")
     if gpus is not None and known is not None and _gpus_of(known) != gpus:
         lines.append(f"  gpus_per_node = {gpus}")
+    if count := cores(launch):
+        lines.append(f"  cpu_cores = {count}")
     if known is not None:
         return "\n".join([f"cluster pod from {known} {{", *lines, "}"])
     unknown.append("cluster")
@@ -180,10 +182,16 @@ def _goal(launch: LaunchedJob, lost: Iterable[Setting]) -> str:
     """The layout as conditions: without them parc would choose its own. What a setting changes that no job
     says is no condition."""
     changed = altered(launch, lost)
-    layout = described_layout(launch).items()
-    conditions = [f"  require {name} == {v}" for name, v in layout if name not in changed]
+    layout = described_layout(launch) | dict(_undivided(launch))
+    conditions = [f"  require {name} == {v}" for name, v in layout.items() if name not in changed]
     remark = "  # The layout of the files. Drop a line to see what parc would choose, and gain."
     return "\n".join(["goal {", "  maximize mfu", remark, *conditions, "}"])
+
+
+def _undivided(launch: LaunchedJob) -> Iterator[tuple[str, int]]:
+    """Groups that the files could divide and do not, and the search might."""
+    if launch.number("zero") == 3:
+        yield from ((name, 1) for name in ("hpz", "dp_replicate") if launch.number(name) == 1)
 
 
 def _target(launch: LaunchedJob, unknown: list[str]) -> str:
@@ -204,25 +212,3 @@ def _target(launch: LaunchedJob, unknown: list[str]) -> str:
 
 def _option(value: Any) -> str:
     return quoted(value) if isinstance(value, str) else _value(value)
-
-
-def _launch_blocks(launch: LaunchedJob) -> Iterator[str]:
-    batch = next(batches(launch), None)
-    if batch is None:
-        return
-    lines = [
-        f"  {name} = {quoted(value)}"
-        for directive, name in _LAUNCH.items()
-        if (value := batch.value(directive)) and sayable(value)
-    ]
-    lines += _time(batch)
-    if batch.get("requeue") is None:
-        lines.append("  requeue = 0")
-    yield "\n".join(["launch slurm {", *lines, "}"])
-
-
-def _time(batch: Batch) -> list[str]:
-    from ..backends.slurm.read import seconds_from
-
-    seconds = seconds_from(batch.value("time") or "")
-    return [f"  time = {seconds} s"] if seconds else []

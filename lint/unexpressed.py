@@ -3,23 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..backends import reader_of
+from ..backends.environment import own_variables
 from ..backends.languages.language import one_line
-from ..reading.facts import LaunchConfig, Setting, Unknown, dashed, text_of
+from ..reading.facts import LaunchConfig, Setting, Unknown, dashed
 from .carried import Carried
 from .facts.job_blocks import described_layout, described_train
 from .facts.launched_job import LaunchedJob
+from .imported_launch import lost as directives_lost
 
-#: Options of sbatch that the job's `launch` and `cluster` blocks say, and that parc writes itself.
-_SBATCH_WORDS = """--job-name --partition --account --qos --constraint --reservation --time --nodes
-    --gres --gpus --gpus-per-node --gpus-per-task --ntasks --ntasks-per-node --cpus-per-task --mem
-    --exclusive --requeue --no-requeue --output --error --open-mode --signal
-    -J -p -A -q -C -t -N -n -c -o -e"""
-_SBATCH = frozenset(_SBATCH_WORDS.split())
-#: Those whose text the `launch` block carries.
-_QUOTED = frozenset(
-    ["--job-name", "--partition", "--account", "--qos", "--constraint", "--reservation"]
-    + ["-J", "-p", "-A", "-q", "-C"]
-)
 #: How names of variables begin that change how a job trains; others are the script's own.
 _TUNING = ("NCCL_", "NVTE_", "TORCH_", "PYTORCH_", "CUDA_", "CUBLAS", "UB_", "GLOO_", "UCX_", "FI_")
 
@@ -105,7 +96,9 @@ def unexpressed(config: LaunchConfig) -> tuple[Setting, ...]:
     found += [*_refined(launch, found)]
     found += [*_unsaid_facts(launch, found)]
     own = reader.variables if reader else frozenset()
-    found += [each for each in config.all("sbatch") if not _said(each)]
+    own |= {each.name for each in own_variables(config)}
+    gone = {(each.path, each.line, each.column) for each in directives_lost(launch)}
+    found += [each for each in config.all("sbatch") if (each.path, each.line, each.column) in gone]
     found += [
         each
         for each in config.all("environment")
@@ -172,20 +165,9 @@ def _unsaid_facts(launch: LaunchedJob, lost: Iterable[Setting]) -> Iterator[Sett
             yield Setting("fact", name, (value,), fact.path, fact.line, fact.column)
 
 
-def _said(setting: Setting) -> bool:
-    name, text = dashed(setting.name), text_of(setting)
-    return name in _SBATCH and (name not in _QUOTED or text is None or sayable(text))
-
-
 def lines(settings: Iterable[Setting]) -> Iterator[str]:
     """`train.sh:12  --moe-z-loss-coeff 0.001`, a setting each."""
     for setting in settings:
         values = ["?" if isinstance(value, Unknown) else str(value) for value in setting.values]
         words = " ".join([setting.name, *values])
         yield one_line(f"{setting.path}:{setting.line}  {words}")
-
-
-def sayable(value: str) -> bool:
-    """Whether a directive of a job's `launch` block may have this value: sbatch knows neither quotes nor
-    variables."""
-    return '"' not in value and "$" not in value

@@ -38,5 +38,9 @@ def options_of(job: Job) -> Options:
 
 
 def token_type(job: Job) -> str:
+    return options_of(job).data_dtype or type_for(job.model.vocab)
+
+
+def type_for(vocab: int) -> str:
     """16 bits hold every token id of a vocabulary of at most 65,536."""
-    return options_of(job).data_dtype or ("uint16" if job.model.vocab <= 2**16 else "uint32")
+    return "uint16" if vocab <= 2**16 else "uint32"

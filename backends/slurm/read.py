@@ -1,5 +1,6 @@
 """An sbatch file -> the facts of its directives, as sbatch reads them."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 
@@ -8,6 +9,7 @@ from ...reading.bash.values import plain
 from ...reading.facts import Fact, Kind, LaunchConfig, Unread, Value, whole
 from ...reading.sbatch_options import BatchOption, header, is_command
 
+_MODULE = "module load "
 _CAP = re.compile(r"readonly MAX_FAILURES=(\d{1,9}) ")
 
 #: Directive -> fact, for those whose value is taken as it stands.
@@ -67,6 +69,14 @@ def seconds_from(text: str) -> int | None:
         parts = [0, *parts]
     hours, minutes, seconds = (*parts, 0, 0)[:3]
     return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds
+
+
+def prepared(text: str) -> tuple[list[str], list[str]]:
+    """The modules and the other lines that parc's script runs before the job: `modules` and `setup`."""
+    begun = re.search(r"^set -eo pipefail\n(.*?)^set -euo pipefail$", text, re.M | re.S)
+    lines = [line for line in begun[1].splitlines() if line] if begun else []
+    modules = list(itertools.takewhile(lambda line: line.startswith(_MODULE), lines))
+    return [line.removeprefix(_MODULE) for line in modules], lines[len(modules) :]
 
 
 def _facts(directive: BatchOption) -> Iterator[Fact]:

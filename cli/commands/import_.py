@@ -118,10 +118,13 @@ def _unsupported(lost: Sequence[Setting]) -> list[Diagnostic]:
 
 
 def _hugging_face(paths: Sequence[str]) -> str | None:
-    """The only path, where it is the config.json of a Hugging Face model or a folder that holds one."""
+    """The only path, where it is the config.json of a Hugging Face model or a folder that holds one, and no
+    script that trains it."""
     from parc.reading.huggingface.config_settings import config_of
 
-    return paths[0] if len(paths) == 1 and config_of(Path(paths[0])) else None
+    if len(paths) != 1 or any(Path(paths[0]).glob("*.sh")):
+        return None
+    return paths[0] if config_of(Path(paths[0])) else None
 
 
 def _import_model(arguments: Namespace, path: str) -> int:

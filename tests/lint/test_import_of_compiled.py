@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 
@@ -47,6 +48,29 @@ JOBS = {
         f"train {{ {TRAIN}; min_learning_rate = 3e-5 }}\ngoal {{ require tp == 2 }}\n"
         'target torchtitan { version = "0.3"; data = "/data/a"; profile_start = 20; log_interval = 7 }'
     ),
+    "deepspeed, adapters, groups that are not divided": (
+        f'train {{ {TRAIN}; weights = "org/m-1"; tune = lora; adapter_rank = 8 }}\n'
+        'goal { require zero == 1 }\ntarget deepspeed { model = hf; data = "/data/a" }'
+    ),
+    "accelerate, adapters": (
+        f'train {{ {TRAIN}; weights = "./m 1"; tune = lora; adapter_targets = attention }}\n'
+        'goal { require zero == 3 }\ntarget accelerate { data = "/data/a"; data_dtype = "uint32" }'
+    ),
+    "accelerate, whole weights": (
+        f"train {{ {TRAIN}; collective_timeout = 7 min }}\ngoal {{ require zero == 2 }}\n"
+        "target accelerate { save = none }"
+    ),
+    "slurm, a part of a node": (
+        f"train {{ {TRAIN} }}\ngoal {{ require zero == 3 }}\ntarget accelerate {{ data = synthetic }}\n"
+        'launch slurm { time = 3 h; partition = "a b"; exclusive = false; gpu_request = gres; '
+        'gpu_type = "h100"; requeue = 7; signal = 2 min; '
+        'extra = { mail_user = "me@x.org"; nice = 5; contiguous = true } }'
+    ),
+    "slurm, what runs before": (
+        f"train {{ {TRAIN} }}\ngoal {{ require zero == 3 }}\ntarget torchtitan {{ data = synthetic }}\n"
+        'launch slurm { signal = 0 s; env = { A = "1 2"; NCCL_DEBUG = "INFO" }; health_check = false; '
+        'modules = ["cuda/12 nccl"]; setup = ["ulimit -l unlimited", "echo \'a b\'"]; requeue = 0 }'
+    ),
 }
 
 
@@ -67,6 +91,24 @@ def settings(files: Mapping[str, str]) -> set[tuple[str, ...]]:
         (each.scope, each.name, *(_of_any_run(str(value)) for value in each.values))
         for each in config.settings
     }
+
+
+def decided(files: Mapping[str, str]) -> dict[str, object]:
+    """What decides the training, beside the name of the run and what other settings imply."""
+    (text,) = (text for path, text in files.items() if path.endswith("/run.json"))
+    rates = ("train.learning_rate", "train.min_learning_rate")
+    implied = ("model.head_dim", *rates, "megatron.fp8_recipe")
+    return {
+        name: value
+        for name, value in json.loads(text).items()
+        if "." in name and name not in implied and value != []
+    }
+
+
+def prepared_lines(files: Mapping[str, str]) -> list[str]:
+    """Lines of the batch script before the job, and those that look at the nodes."""
+    texts = "\n".join(text for path, text in files.items() if path.endswith((".sbatch", ".sh")))
+    return re.findall(r"^(?:module load|ulimit|echo 'a|.*health\.py).*$", texts, re.M)
 
 
 def _of_any_run(text: str) -> str:
@@ -90,4 +132,7 @@ def test_the_same_files_are_written_again(name: str) -> None:
         text = text.replace(
             "train {", "train {\n  learning_rate = 3e-4\n  min_learning_rate = 3e-5", 1
         )
-    assert settings(compiled(text)) == settings(files)
+    other = compiled(text)
+    assert settings(other) == settings(files)
+    assert decided(other) == decided(files)
+    assert prepared_lines(other) == prepared_lines(files)

@@ -14,6 +14,7 @@ VARIABLES = frozenset(
         "PYTORCH_CUDA_ALLOC_CONF",
         "PET_REDIRECTS",
         "PET_SIGNALS_TO_HANDLE",
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT",
         "TENSORBOARD_LOGGING_DIR",
         *(each.name for each in RECORDER),
     }

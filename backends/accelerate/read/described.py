@@ -7,6 +7,7 @@ from ....reading.facts import LaunchConfig, number_of, text_of, texts_of
 from ....reading.huggingface.config_settings import read_model
 from ...described import known, rate_of
 from ...huggingface.option_rows import LR_SCHEDULE, TRAINER
+from ...timeouts import FIRST_SECONDS
 from ..emit.arguments import DECAYS
 
 _KWARGS = "lr_scheduler_kwargs"
@@ -32,6 +33,7 @@ def train(config: LaunchConfig) -> dict[str, Any]:
     found |= known(
         weights=text_of(config.option("--model-name-or-path")),
         tracker=_tracker(config),
+        collective_timeout=_timeout(config),
         attention="unfused" if _word(config, "attn_implementation") == "eager" else None,
     )
     return found | dict(_schedule(config, found)) | _adapters(config)
@@ -39,6 +41,11 @@ def train(config: LaunchConfig) -> dict[str, Any]:
 
 def _word(config: LaunchConfig, name: str) -> str | None:
     return text_of(config.setting("yaml", name))
+
+
+def _timeout(config: LaunchConfig) -> float | None:
+    seconds = number_of(config.setting("yaml", "ddp_timeout"))
+    return None if seconds == FIRST_SECONDS else seconds
 
 
 def _tracker(config: LaunchConfig) -> str | None:

@@ -8,7 +8,8 @@ from ...described import known
 from ...huggingface.option_rows import ACCELERATE, TRAINER
 from ...run_folder import below
 from ..emit.arguments import DECAYS
-from ..options import Options
+from ..options import Options, type_for
+from .described import model
 
 #: Arguments that every job of parc has, or that follow from its settings.
 _WRITTEN = frozenset(
@@ -44,12 +45,19 @@ def options(config: LaunchConfig) -> dict[str, Any]:
     folder = below(text_of(config.option("--output-dir")), config)
     found: dict[str, Any] = known(
         data=None if data is None else Data(parts=((data, 1.0),)),
-        data_dtype=None,
+        data_dtype=_token_type(config),
         log_interval=number_of(config.setting("yaml", "logging_steps")),
     )
-    found |= {"save": folder if saves else None}
+    found |= known(save=folder) if saves else {"save": None}
     defaults = Options.model_fields
     return {name: value for name, value in found.items() if value != defaults[name].default}
+
+
+def _token_type(config: LaunchConfig) -> str | None:
+    """The type of token ids where it is not the one that the vocabulary implies."""
+    written = text_of(config.setting("yaml", "token_type"))
+    vocab = model(config).get("vocab")
+    return None if vocab is None or written == type_for(vocab) else written
 
 
 def expressed(config: LaunchConfig, setting: Setting) -> bool | None:

@@ -82,8 +82,8 @@ TRAINED = (
     "dropout", "attention", "compile", "keep_checkpoints", "collective_timeout",
     "tracker", "tune", "adapter_rank", "adapter_alpha", "adapter_targets", "adapter_dropout",
 )  # fmt: skip
-#: Choices of `Options` that it has made.
-KERNELS = ("attention_kernel", "norm_kernel", "loss_kernel")
+#: Choices of `Options` that it has made: whose model, and with which kernels.
+CHOSEN = ("model", "attention_kernel", "norm_kernel", "loss_kernel")
 #: Sizes of each way to scale rotary positions.
 ROPE_SIZES = {
     "none": (),
@@ -121,7 +121,7 @@ def model_json(plan: Plan) -> Json:
         **sizes,
         **_written("architecture", model, WRITTEN),
         **_written("training", train, TRAINED),
-        **_written("kernels", options_of(plan.job), KERNELS),
+        **_written("kernels", options_of(plan.job), CHOSEN),
     }
 
 

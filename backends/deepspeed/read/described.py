@@ -11,7 +11,7 @@ from ..option_rows import ROWS
 from ..resume import ELASTIC_SWITCH
 
 #: Settings of the target's block that the text of train.py has made.
-KERNELS = ("attention_kernel", "norm_kernel", "loss_kernel")
+CHOSEN = ("model", "attention_kernel", "norm_kernel", "loss_kernel")
 _OPTIMIZERS = {"SGD": "sgd", "Adam": "adam", "AdamW": "adam"}
 
 

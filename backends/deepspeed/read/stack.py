@@ -4,14 +4,14 @@ from typing import Any
 
 from ....reading.facts import LaunchConfig, number_of, text_of
 from ...described import known
-from .described import KERNELS, written
+from .described import CHOSEN, written
 
 
 def stack(config: LaunchConfig) -> dict[str, Any]:
     """Settings of the block that differ from what parc or DeepSpeed does by itself."""
     overlapped = text_of(config.setting("json", "tensor_parallel.tp_overlap_comm"))
     return {
-        **{name: value for name, value in written(config, "kernels").items() if name in KERNELS},
+        **{name: value for name, value in written(config, "kernels").items() if name in CHOSEN},
         **known(
             grad_dtype=_grad_dtype(config),
             accumulate="compute" if _sums_as_computed(config) else None,

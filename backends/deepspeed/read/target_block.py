@@ -9,8 +9,8 @@ from ...observation import BOARD
 from ...release_check import written_release
 from ...run_folder import below
 from ..option_rows import ROWS
-from ..options import Options
-from .described import written
+from ..options import Options, dtype_of
+from .described import model, written
 from .stack import stack
 
 
@@ -29,6 +29,8 @@ def options(config: LaunchConfig) -> dict[str, Any]:
     if evaluated is None and config.given("--eval-interval") and not config.given("--valid-data"):
         evaluated = Data()
     found |= known(data=_data(config, "--data"), valid_data=evaluated)
+    if found.get("data_dtype") == dtype_of(model(config).get("vocab")):
+        found.pop("data_dtype", None)
     found |= known(version=written_release(config, "deepspeed")) | stack(config)
     defaults = Options.model_fields
     return {name: value for name, value in found.items() if value != defaults[name].default}

@@ -81,7 +81,7 @@ def test_options_are_themselves_again() -> None:
     options = Options(
         data=Data(parts=(("/a", 0.7), ("/b c", 0.3))),
         valid_data=Data(parts=(("/v", 1.0),)),
-        data_dtype="uint32",
+        data_dtype="uint16",
         tensorboard="runs",
         wandb="project",
         log_interval=5,
