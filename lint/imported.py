@@ -18,7 +18,7 @@ from ..dsl.syntax.naming import block_name
 from ..dsl.syntax.quoting import quoted
 from ..reading.facts import Setting
 from .facts.batch import batches
-from .facts.job_blocks import NEEDED, described_layout, described_model, described_train
+from .facts.job_blocks import NEEDED, described_layout, described_model, described_train, undivided
 from .facts.launched_job import LaunchedJob
 from .imported_launch import cores, launch_block
 from .unexpressed import altered, lines, unexpressed
@@ -182,16 +182,10 @@ def _goal(launch: LaunchedJob, lost: Iterable[Setting]) -> str:
     """The layout as conditions: without them parc would choose its own. What a setting changes that no job
     says is no condition."""
     changed = altered(launch, lost)
-    layout = described_layout(launch) | dict(_undivided(launch))
+    layout = described_layout(launch) | undivided(launch)
     conditions = [f"  require {name} == {v}" for name, v in layout.items() if name not in changed]
     remark = "  # The layout of the files. Drop a line to see what parc would choose, and gain."
     return "\n".join(["goal {", "  maximize mfu", remark, *conditions, "}"])
-
-
-def _undivided(launch: LaunchedJob) -> Iterator[tuple[str, int]]:
-    """Groups that the files could divide and do not, and the search might."""
-    if launch.number("zero") == 3:
-        yield from ((name, 1) for name in ("hpz", "dp_replicate") if launch.number(name) == 1)
 
 
 def _target(launch: LaunchedJob, unknown: list[str]) -> str:

@@ -79,6 +79,12 @@ def described_layout(launch: LaunchedJob) -> dict[str, int | str]:
     return found | (reader.layout(launch.config) if reader else {})
 
 
+def undivided(launch: LaunchedJob) -> dict[str, int]:
+    """Degrees of 1 that the files state where the search might choose another one."""
+    names = ("hpz", "dp_replicate") if launch.number("zero") == 3 else ()
+    return {name: 1 for name in names if launch.number(name) == 1}
+
+
 def _train(launch: LaunchedJob) -> Values:
     return {"steps": 1, **described_train(launch)}
 
