@@ -125,7 +125,7 @@ def _gpus(batch: Batch) -> Iterator[tuple[str, str]]:
 
 
 def _written_by_parc(launch: LaunchedJob, batch: Batch) -> Iterator[tuple[str, str]]:
-    """What a script of parc does before it starts the program, and the variables that it sets."""
+    """Modules, lines and variables of a script that parc wrote, and whether it looks at the nodes first."""
     from ..backends.slurm.read import prepared
 
     modules, setup = prepared(batch.text)
