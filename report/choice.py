@@ -72,17 +72,14 @@ def runners_up(plan: Plan) -> list[tuple[str, str, str, str, str]]:
 def proof(plan: Plan, timed: bool) -> str:
     """The proof of the plan in words; `timed` adds how long it took."""
     found = plan.proof
-    space = f"{found.layouts:,} layouts" + (
-        " that were priced, and all that bounds rule out" if found.ruled_out else ""
-    )
+    others = ", and bounds rule out all others" if found.ruled_out else ""
+    counted = f"{found.layouts:,} layouts were priced{others}"
     took = f" The search and its proof took {found.seconds:.2f} s." if timed else ""
     if found.status != "OPTIMAL":
-        return (
-            f"The best that was found among {space}; the solver ended before it was proven.{took}"
-        )
+        return f"The best that was found: {counted}. The solver ended before it was proven.{took}"
     return (
-        f"The solver proved that none of {space} has a better prediction under the goal "
-        f"({found.objective}, {found.value:.6g}).{took}"
+        f"The solver proved that no layout has a better prediction under the goal "
+        f"({found.objective}, {found.value:.6g}): {counted}.{took}"
     )
 
 

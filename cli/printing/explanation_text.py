@@ -24,6 +24,8 @@ GIB = 2**30
 NAMED = 3
 #: Values of one decision that are printed, the best first; JSON has all.
 MOST_VALUES = 12
+#: So many numbers in a row are printed as the first and the last of them.
+NEIGHBOURS = 4
 
 
 def explanation_text(explained: Explanation) -> str:
@@ -139,8 +141,21 @@ def _values(values: Sequence[Alternative], explained: Explanation) -> Iterator[s
         yield f"{len(possible) - len(near)} other values are worse than these (--json has them)"
     excluded = [each for each in values if each.best is None]
     for why in dict.fromkeys(each.why for each in excluded):
-        same = ", ".join(str(each.word) for each in excluded if each.why == why)
+        same = _listed([each.word for each in excluded if each.why == why])
         yield f"{same}: {why}"
+
+
+def _listed(words: Sequence[str | int]) -> str:
+    """`1 to 79, 128`: the words in their order, and of neighbouring numbers the first and the last."""
+    texts = []
+    pairs = groupby(
+        enumerate(words), lambda pair: pair[1] - pair[0] if isinstance(pair[1], int) else None
+    )
+    for _, run in pairs:
+        found = [str(word) for _, word in run]
+        close = len(found) >= NEIGHBOURS and found[0].isdecimal()
+        texts += [f"{found[0]} to {found[-1]}"] if close else found
+    return ", ".join(texts)
 
 
 def _changes(alternative: Alternative, chosen: Mapping[str, int]) -> str:

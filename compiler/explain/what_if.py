@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from ...dsl.expression import VALUES
 from ...dsl.job import Constraint
@@ -46,7 +48,7 @@ def alternatives(swept: Swept, chosen: dict[str, int], best: Best) -> list[Alter
         for value in space.domains[name]
     ]
     found = ask(swept, [Question("score", (*case.hard, only), time=True) for *_, only in asked])
-    missing = [only for (*_, only), answer in zip(asked, found, strict=True) if answer is None]
+    missing = [each for each, answer in zip(asked, found, strict=True) if answer is None]
     reasons = iter(_reasons(swept, missing))
     answers = [(answer, "" if answer is not None else next(reasons)) for answer in found]
     return [
@@ -62,36 +64,44 @@ def alternatives(swept: Swept, chosen: dict[str, int], best: Best) -> list[Alter
     ]
 
 
-def _reasons(swept: Swept, values: Sequence[Constraint]) -> list[str]:
-    """Why no layout with a value satisfies the goal, for each `require NAME == VALUE`."""
+def _reasons(swept: Swept, missing: Sequence[tuple[str, int, Constraint]]) -> list[str]:
+    """Why no layout with a value satisfies the goal, for each decision, value and `require NAME == VALUE`."""
+    values = [only for *_, only in missing]
     smallest = ask(
         swept, [Question("memory_kib", (each,), gpu=False, host=False) for each in values]
     )
     running = ask(swept, [Question("score", (each,), time=True) for each in values])
-    return [
-        _reason(swept, each, least, fits)
-        for each, least, fits in zip(values, smallest, running, strict=True)
-    ]
+    found = [_unable(swept, *each) for each in zip(smallest, running, strict=True)]
+    excluded = [each for each, why in zip(missing, found, strict=True) if not why]
+    by = iter(_excluding(swept, excluded))
+    return [why or f"excluded by {next(by)}" for why in found]
 
 
-def _reason(swept: Swept, value: Constraint, least: Best | None, fits: Best | None) -> str:
+def _unable(swept: Swept, least: Best | None, fits: Best | None) -> str:
+    """Why a value has no layout that runs, given the one with the least memory and the best that fits."""
     case = swept.space.case
     if least is None:
         return f"no such layout keeps {case.target.name}'s rules"
     if least.memory_bytes > case.gpu.memory:
         return f"needs {least.memory_bytes / GIB:,.1f} GiB a GPU at least"
-    if fits is None:
-        return "does not fit into GPU and host memory"
-    return f"excluded by {_excluding(swept, value)}"
+    return "" if fits else "does not fit into GPU and host memory"
 
 
-def _excluding(swept: Swept, value: Constraint) -> str:
-    """The condition that alone excludes every layout with a value that fits, else what all do."""
+def _excluding(swept: Swept, values: Sequence[tuple[str, int, Constraint]]) -> Iterator[str]:
+    """The condition that alone excludes every layout with a value, else what all do; of several values of a
+    decision first one that excludes all between them."""
+    for name, several in groupby(values, key=itemgetter(0)):
+        group = list(several)
+        least, most = min(value for _, value, _ in group), max(value for _, value, _ in group)
+        between = (condition(name, ">=", least), condition(name, "<=", most))
+        shared = _alone(swept, between) if len(group) > 1 else None
+        for *_, only in group:
+            yield shared or _alone(swept, (only,)) or "the goal's conditions together"
+
+
+def _alone(swept: Swept, values: tuple[Constraint, ...]) -> str | None:
+    """The first condition that alone excludes every layout with the values that fits."""
     hard = swept.space.case.hard
-    questions = [Question("score", (value, each), time=True) for each in hard]
-    alone = [
-        f"{each.kind} {each.text}"
-        for each, found in zip(hard, ask(swept, questions), strict=True)
-        if found is None
-    ]
-    return f"`{alone[0]}`" if alone else "the goal's conditions together"
+    answers = ask(swept, [Question("score", (*values, each), time=True) for each in hard])
+    alone = (each for each, found in zip(hard, answers, strict=True) if found is None)
+    return next((f"`{each.kind} {each.text}`" for each in alone), None)

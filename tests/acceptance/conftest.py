@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from time import monotonic
 
 import pytest
 
@@ -13,8 +15,10 @@ from tests.acceptance.support.generated_jobs import Batch, batch
 from tests.acceptance.support.sample import (
     FIXED_SEED,
     SAMPLE_JOBS,
+    SAMPLE_MINUTES,
     WHOLE_JOBS,
     left_out,
+    place,
     seed_of_commit,
 )
 from tests.acceptance.support.session_guard import watch
@@ -22,6 +26,9 @@ from tests.acceptance.support.smoke_runs import Smokes, begun
 
 #: Names of the tests that the sample leaves out, by kind.
 LEFT_OUT = pytest.StashKey[dict[str, list[str]]]()
+#: When the last test may begin.
+LATEST = pytest.StashKey[float]()
+LAST = "test_table.py"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,6 +43,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"of the generated jobs and of the sample; else the commit's, with --all {FIXED_SEED}",
     )
     group.addoption("--jobs", type=int, default=None, help="jobs per target instead of its default")
+    group.addoption(
+        "--minutes",
+        type=float,
+        default=None,
+        help=f"after which a sample begins no other test; {SAMPLE_MINUTES} unless given, no end with --all",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,8 +57,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.seed = FIXED_SEED if commits is None else commits
 
 
-def pytest_sessionstart() -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
     watch()
+    minutes = session.config.option.minutes
+    if minutes is None and not session.config.option.all:
+        minutes = SAMPLE_MINUTES
+    session.config.stash[LATEST] = math.inf if minutes is None else monotonic() + 60 * minutes
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if monotonic() > item.config.stash[LATEST] and item.path.name != LAST:
+        pytest.skip("the time of the sample is over; ARGS='--minutes 600' has more")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -55,14 +78,16 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of what paths and -k have selected, the sample; the table comes last."""
+    """Of what paths and -k have selected, the sample, in the order of files that the seed draws; the table
+    comes last."""
     if not config.option.all:
         names = {f"{item.path.name}::{item.name}": item for item in items}
         config.stash[LEFT_OUT] = left_out(list(names), config.option.seed)
         gone = [names[name] for kind in config.stash[LEFT_OUT].values() for name in kind]
         items[:] = [item for item in items if item not in gone]
         config.hook.pytest_deselected(items=gone)
-    items.sort(key=lambda item: item.path.name == "test_table.py")
+        items.sort(key=lambda item: place(item.path.name, config.option.seed))
+    items.sort(key=lambda item: item.path.name == LAST)
 
 
 class Batches:

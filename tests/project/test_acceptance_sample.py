@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.support.sample import KINDS, SAMPLE_JOBS, WHOLE_JOBS, Alike, left_out
+from tests.acceptance.support.sample import KINDS, SAMPLE_JOBS, WHOLE_JOBS, Alike, left_out, place
 from tests.support.paths import ROOT
 
 UNITS = [unit for alike in KINDS.values() for unit in alike.units]
@@ -61,3 +61,11 @@ def test_what_was_selected_alone_runs() -> None:
 def test_every_target_has_jobs_in_the_sample() -> None:
     assert SAMPLE_JOBS.keys() == WHOLE_JOBS.keys()
     assert all(0 < SAMPLE_JOBS[target] < WHOLE_JOBS[target] for target in SAMPLE_JOBS)
+
+
+def test_the_files_of_a_sample_stand_as_the_seed_draws() -> None:
+    files = sorted(path.name for path in (ROOT / "tests" / "acceptance").glob("test_*.py"))
+    orders = [sorted(files, key=lambda file: place(file, seed)) for seed in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+    accepted = [file for file in files if file.endswith("_accepts.py")]
+    assert all(set(order[: len(accepted)]) == set(accepted) for order in orders)

@@ -9,6 +9,9 @@ from random import Random
 
 from tests.acceptance.support.environments import TREE
 
+#: After which a sample begins no other test: CI has 90 minutes for it and `make test`, on machines that are
+#: several times slower than others.
+SAMPLE_MINUTES = 25
 #: Of a whole run, and of a sample outside a git checkout.
 FIXED_SEED = 1
 #: Jobs with a layout that each target is asked for: in a whole run, and in a sample.
@@ -223,6 +226,11 @@ def left_out(names: Sequence[str], seed: int) -> dict[str, list[str]]:
         if units[alike.drawn :]:
             found[kind] = [name for unit in units[alike.drawn :] for name in unit]
     return found
+
+
+def place(file: str, seed: int) -> tuple[bool, float]:
+    """Where a file of tests stands in a sample: jobs that frameworks accept first, others as drawn."""
+    return not file.endswith("_accepts.py"), Random(f"{file} {seed}").random()
 
 
 def _matched(unit: str | tuple[str, ...], names: Sequence[str]) -> list[list[str]]:
