@@ -10,6 +10,8 @@ from ...reading.facts import Fact, Kind, LaunchConfig, Unread, Value, whole
 from ...reading.sbatch_options import BatchOption, header, is_command
 
 _MODULE = "module load "
+#: The line above those that a job's script runs first, where there are any.
+_BEGUN = "set -eo pipefail"
 _CAP = re.compile(r"readonly MAX_FAILURES=(\d{1,9}) ")
 
 #: Directive -> fact, for those whose value is taken as it stands.
@@ -73,8 +75,11 @@ def seconds_from(text: str) -> int | None:
 
 def prepared(text: str) -> tuple[list[str], list[str]]:
     """The modules and the other lines that parc's script runs before the job: `modules` and `setup`."""
-    begun = re.search(r"^set -eo pipefail\n(.*?)^set -euo pipefail$", text, re.M | re.S)
-    lines = [line for line in begun[1].splitlines() if line] if begun else []
+    lines = [line for line in text.splitlines() if line]
+    if _BEGUN not in lines:
+        return [], []
+    after = lines[lines.index(_BEGUN) + 1 :]
+    lines = list(itertools.takewhile(lambda line: line != "set -euo pipefail", after))
     modules = list(itertools.takewhile(lambda line: line.startswith(_MODULE), lines))
     return [line.removeprefix(_MODULE) for line in modules], lines[len(modules) :]
 
