@@ -141,11 +141,11 @@ def _values(values: Sequence[Alternative], explained: Explanation) -> Iterator[s
         yield f"{len(possible) - len(near)} other values are worse than these (--json has them)"
     excluded = [each for each in values if each.best is None]
     for why in dict.fromkeys(each.why for each in excluded):
-        same = _listed([each.word for each in excluded if each.why == why])
+        same = listed([each.word for each in excluded if each.why == why])
         yield f"{same}: {why}"
 
 
-def _listed(words: Sequence[str | int]) -> str:
+def listed(words: Sequence[str | int]) -> str:
     """`1 to 79, 128`: the words in their order, and of neighbouring numbers the first and the last."""
     texts = []
     pairs = groupby(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from parc.printing.explanation_text import listed
 from tests.support import simulated_logs
 from tests.support.command_line import JOB, Parc
 
@@ -38,6 +39,20 @@ def test_lines_fit_and_use_the_terminal(
     text = run("explain", "job.par", "--target", "megatron").out
     widths = [len(line) for line in text[text.index("Why this layout") :].splitlines()]
     assert columns - 20 < max(widths) <= columns
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([1, 2, 3, 4, 5, 8, 9, "none"], "1 to 5, 8, 9, none"),
+        ([2, 4, 6, 8, 10], "2, 4, 6, 8, 10"),
+        (["none", 1, 2, 3], "none, 1, 2, 3"),
+    ],
+)
+def test_neighbours_are_printed_as_the_first_and_the_last(
+    words: list[str | int], text: str
+) -> None:
+    assert listed(words) == text
 
 
 def test_json_has_every_value_of_every_decision(run: Parc) -> None:
