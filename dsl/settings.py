@@ -60,3 +60,9 @@ class Data(Frozen):
     @property
     def synthetic(self) -> bool:
         return not self.parts
+
+
+def token_dtype(vocab: int) -> str:
+    """The numpy type of token ids in a flat file unless given: 16 bits hold every id of a vocabulary of at
+    most 65,536."""
+    return "uint16" if vocab <= 2**16 else "uint32"

@@ -29,8 +29,23 @@ _OTHERS = frozenset(
     + ["cpus-per-task", "exclusive", "requeue", "no-requeue", "output", "error", "open-mode"]
     + ["signal", "segment", "time"]
 )
-#: Directives that `extra` may not carry: the layout decides them, or they make another job of the script.
-_NO_EXTRA = frozenset(["array", "wrap", "ntasks-per-gpu"])
+#: Directives that `extra` carries: when and where the job runs, who is told, and what it is counted as.
+#: Others count tasks, cores and memory, which the layout decides and parc asks for in its own way.
+_EXTRA = frozenset(
+    [
+        "acctg-freq",
+        "begin",
+        "clusters",
+        "comment",
+        "contiguous",
+        "cpu-freq",
+        "deadline",
+        "dependency",
+    ]
+    + ["exclude", "export", "gpu-freq", "hold", "kill-on-invalid-dep", "licenses", "mail-type"]
+    + ["mail-user", "mcs-label", "nice", "no-kill", "nodelist", "power", "prefer", "priority"]
+    + ["profile", "propagate", "reboot", "switches", "time-min", "tmp", "umask", "wckey"]
+)
 DEFAULT_REQUEUE = Launch().requeue
 
 
@@ -141,11 +156,9 @@ def _written_by_parc(launch: LaunchedJob, batch: Batch) -> Iterator[tuple[str, s
 
 def _as_extra(option: BatchOption) -> str | None:
     """`mail_user = "a"` for a directive that no setting stands for; None where `extra` may not carry it."""
-    name, key, value = option.name, option.name.replace("-", "_"), directive(option).value
-    if name in _TEXTS.keys() | _OTHERS | _NO_EXTRA or name.startswith("container-"):
+    if option.name not in _EXTRA:
         return None
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        return None
+    key, value = option.name.replace("-", "_"), directive(option).value
     if option.value is None:
         return f"{key} = true"
     return f"{key} = {quoted(value)}" if value and sayable(value) else None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ..backends import reader_of
 from ..backends.environment import own_variables
 from ..backends.languages.language import one_line
-from ..reading.facts import LaunchConfig, Setting, Unknown, dashed
+from ..reading.facts import LaunchConfig, Setting, Unknown, dashed, text_of
 from .carried import Carried
 from .facts.job_blocks import described_layout, described_train
 from .facts.launched_job import LaunchedJob
@@ -96,13 +96,14 @@ def unexpressed(config: LaunchConfig) -> tuple[Setting, ...]:
     found += [*_refined(launch, found)]
     found += [*_unsaid_facts(launch, found)]
     own = reader.variables if reader else frozenset()
-    own |= {each.name for each in own_variables(config)}
+    set_by_job = {each.name: text_of(each) for each in own_variables(config)}
+    own |= {name for name, text in set_by_job.items() if text is not None}
     gone = {(each.path, each.line, each.column) for each in directives_lost(launch)}
     found += [each for each in config.all("sbatch") if (each.path, each.line, each.column) in gone]
     found += [
         each
         for each in config.all("environment")
-        if each.name.startswith(_TUNING) and each.name not in own
+        if (each.name.startswith(_TUNING) or each.name in set_by_job) and each.name not in own
     ]
     return tuple(sorted(found, key=lambda each: (each.path, each.line, each.column)))
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from ...dsl.job import Job
-from ...dsl.settings import Data, Decides, Doc, Frozen
+from ...dsl.settings import Data, Decides, Doc, Frozen, token_dtype
 from ..observation import Interval
 
 #: The releases that the files are written for, of TRL and of what it trains with.
@@ -38,9 +38,4 @@ def options_of(job: Job) -> Options:
 
 
 def token_type(job: Job) -> str:
-    return options_of(job).data_dtype or type_for(job.model.vocab)
-
-
-def type_for(vocab: int) -> str:
-    """16 bits hold every token id of a vocabulary of at most 65,536."""
-    return "uint16" if vocab <= 2**16 else "uint32"
+    return options_of(job).data_dtype or token_dtype(job.model.vocab)

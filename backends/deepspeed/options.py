@@ -87,6 +87,10 @@ class Options(Observation):
     ] = {}
 
 
+#: Settings that the text of train.py has made, and model.json names: whose model, and with which kernels.
+CHOSEN = ("model", "attention_kernel", "norm_kernel", "loss_kernel")
+
+
 def options_of(job: Job) -> Options:
     """The job's settings for DeepSpeed, or the defaults."""
     found = job.options("deepspeed")
@@ -134,8 +138,3 @@ def mask_bytes(job: Job) -> int:
         return 0
     kinds = 2 if alternating(job) and job.model.attention_sinks else 1
     return (kinds + 2) * job.train.seq_len**2
-
-
-def dtype_of(vocab: int | None) -> str | None:
-    """The type of token ids unless given: 16 bits hold every one of a vocabulary of at most 65,536."""
-    return None if vocab is None else ("uint16" if vocab <= 2**16 else "uint32")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from parc.backends.backend import DataForm
 from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.settings import token_dtype
 
 from .. import codes
 
@@ -34,7 +35,11 @@ class TrainingData:
 
     def tokens(self, vocab: int) -> int | None:
         """Tokens of a flat file, whose ids have 16 bits where the vocabulary allows it; None for others."""
-        return None if self.bytes is None else self.bytes // (2 if vocab <= 2**16 else 4)
+        return (
+            None
+            if self.bytes is None
+            else self.bytes // (2 if token_dtype(vocab) == "uint16" else 4)
+        )
 
 
 def training_data(named: str) -> TrainingData:

@@ -66,11 +66,18 @@ JOBS = {
         'gpu_type = "h100"; requeue = 7; signal = 2 min; '
         'extra = { mail_user = "me@x.org"; nice = 5; contiguous = true } }'
     ),
-    "slurm, what runs before": (
-        f"train {{ {TRAIN} }}\ngoal {{ require zero == 3 }}\ntarget torchtitan {{ data = synthetic }}\n"
-        'launch slurm { signal = 0 s; env = { A = "1 2"; NCCL_DEBUG = "INFO" }; health_check = false; '
-        'modules = ["cuda/12 nccl"]; setup = ["ulimit -l unlimited", "echo \'a b\'"]; requeue = 0 }'
-    ),
+}
+
+BEFORE = (
+    'launch slurm { signal = 0 s; env = { A = "1 2"; NCCL_DEBUG = "INFO" }; health_check = false; '
+    'modules = ["cuda/12 nccl"]; setup = ["ulimit -l unlimited", "echo \'a b\'"]; requeue = 0 }'
+)
+JOBS |= {
+    f"slurm, what runs before {name}": (
+        f"train {{ {TRAIN} }}\ngoal {{ require zero == {zero} }}\n"
+        f"target {name} {{ data = synthetic }}\n{BEFORE}"
+    )
+    for name, zero in (("megatron", 1), ("deepspeed", 1), ("torchtitan", 3), ("accelerate", 3))
 }
 
 
@@ -136,3 +143,17 @@ def test_the_same_files_are_written_again(name: str) -> None:
     assert settings(other) == settings(files)
     assert decided(other) == decided(files)
     assert prepared_lines(other) == prepared_lines(files)
+
+
+def test_what_the_block_cannot_say_is_listed() -> None:
+    """Variables that hang on the machine, and directives that count memory in another way than parc."""
+    files = compiled(
+        MODEL
+        + CLUSTER
+        + f"train {{ {TRAIN} }}\ngoal {{ maximize mfu }}\ntarget megatron {{ data = synthetic }}\n"
+        + 'launch slurm { env = { SEEN = "$HOME/a" }; extra = { mem_per_cpu = "4G"; nice = 5 } }'
+    )
+    (config,) = read_jobs(files)
+    found = imported(LaunchedJob(config), "std.dgx_h100")
+    assert {each.name for each in found.lost} == {"SEEN", "--mem-per-cpu"}
+    assert 'extra = { nice = "5" }' in " ".join(found.text.split())

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.support.sample import KINDS, SAMPLE_JOBS, WHOLE_JOBS, Alike, left_out, place
+from tests.acceptance.support.sample import (
+    KINDS,
+    SAMPLE_JOBS,
+    WHOLE_JOBS,
+    Alike,
+    accepts,
+    left_out,
+    place,
+)
+from tests.conftest import LONGEST
 from tests.support.paths import ROOT
 
 UNITS = [unit for alike in KINDS.values() for unit in alike.units]
@@ -63,9 +72,14 @@ def test_every_target_has_jobs_in_the_sample() -> None:
     assert all(0 < SAMPLE_JOBS[target] < WHOLE_JOBS[target] for target in SAMPLE_JOBS)
 
 
+def test_the_longest_files_are_there() -> None:
+    assert [name for name in LONGEST if not (ROOT / "tests" / name).is_file()] == []
+
+
 def test_the_files_of_a_sample_stand_as_the_seed_draws() -> None:
     files = sorted(path.name for path in (ROOT / "tests" / "acceptance").glob("test_*.py"))
     orders = [sorted(files, key=lambda file: place(file, seed)) for seed in (1, 1, 2)]
     assert orders[0] == orders[1] != orders[2]
-    accepted = [file for file in files if file.endswith("_accepts.py")]
+    accepted = [file for file in files if accepts(file)]
+    assert accepted
     assert all(set(order[: len(accepted)]) == set(accepted) for order in orders)

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from ....dsl.settings import Data
+from ....dsl.settings import Data, token_dtype
 from ....reading.facts import LaunchConfig, Setting, number_of, text_of
 from ...described import known
 from ...huggingface.option_rows import ACCELERATE, TRAINER
 from ...run_folder import below
 from ..emit.arguments import DECAYS
-from ..options import Options, type_for
+from ..options import Options
 from .described import model
 
 #: Arguments that every job of parc has, or that follow from its settings.
@@ -57,7 +57,7 @@ def _token_type(config: LaunchConfig) -> str | None:
     """The type of token ids where it is not the one that the vocabulary implies."""
     written = text_of(config.setting("yaml", "token_type"))
     vocab = model(config).get("vocab")
-    return None if vocab is None or written == type_for(vocab) else written
+    return None if vocab is None or written == token_dtype(vocab) else written
 
 
 def expressed(config: LaunchConfig, setting: Setting) -> bool | None:

@@ -10,7 +10,7 @@ from ....dsl.model import Model
 from ...huggingface.families import windowed
 from ...languages import python
 from ...languages.python import Python
-from ..options import Options, alternating, hugging_face, masked, options_of
+from ..options import CHOSEN, Options, alternating, hugging_face, masked, options_of
 from ..stack import FORBIDS, fused_loss, fused_norms
 
 Json = dict[str, Any]
@@ -82,8 +82,6 @@ TRAINED = (
     "dropout", "attention", "compile", "keep_checkpoints", "collective_timeout",
     "tracker", "tune", "adapter_rank", "adapter_alpha", "adapter_targets", "adapter_dropout",
 )  # fmt: skip
-#: Choices of `Options` that it has made: whose model, and with which kernels.
-CHOSEN = ("model", "attention_kernel", "norm_kernel", "loss_kernel")
 #: Sizes of each way to scale rotary positions.
 ROPE_SIZES = {
     "none": (),

@@ -3,8 +3,8 @@
 from typing import Any
 
 from ....dsl.job import Job
-from ....dsl.settings import Data
-from ..options import dtype_of, evaluates, options_of
+from ....dsl.settings import Data, token_dtype
+from ..options import evaluates, options_of
 
 #: Sequences after which the order of a blend repeats, and so how fine its weights are.
 BLEND_LENGTH = 10_000
@@ -60,5 +60,5 @@ def _blend(data: Data | None) -> list[dict[str, str]]:
     return [{"path": path, "weight": f"{weight:g}"} for path, weight in data.parts]
 
 
-def _data_dtype(job: Job) -> str | None:
-    return options_of(job).data_dtype or dtype_of(job.model.vocab)
+def _data_dtype(job: Job) -> str:
+    return options_of(job).data_dtype or token_dtype(job.model.vocab)

@@ -10,8 +10,6 @@ from ...described import known, rate_of
 from ..option_rows import ROWS
 from ..resume import ELASTIC_SWITCH
 
-#: Settings of the target's block that the text of train.py has made.
-CHOSEN = ("model", "attention_kernel", "norm_kernel", "loss_kernel")
 _OPTIMIZERS = {"SGD": "sgd", "Adam": "adam", "AdamW": "adam"}
 
 

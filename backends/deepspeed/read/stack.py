@@ -4,7 +4,8 @@ from typing import Any
 
 from ....reading.facts import LaunchConfig, number_of, text_of
 from ...described import known
-from .described import CHOSEN, written
+from ..options import CHOSEN
+from .described import written
 
 
 def stack(config: LaunchConfig) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from ....dsl.settings import Data
+from ....dsl.settings import Data, token_dtype
 from ....reading.facts import LaunchConfig, Setting, text_of, texts_of
 from ...described import known
 from ...observation import BOARD
 from ...release_check import written_release
 from ...run_folder import below
 from ..option_rows import ROWS
-from ..options import Options, dtype_of
+from ..options import Options
 from .described import model, written
 from .stack import stack
 
@@ -29,8 +29,9 @@ def options(config: LaunchConfig) -> dict[str, Any]:
     if evaluated is None and config.given("--eval-interval") and not config.given("--valid-data"):
         evaluated = Data()
     found |= known(data=_data(config, "--data"), valid_data=evaluated)
-    if found.get("data_dtype") == dtype_of(model(config).get("vocab")):
-        found.pop("data_dtype", None)
+    vocab = model(config).get("vocab")
+    if vocab is not None and found.get("data_dtype") == token_dtype(vocab):
+        del found["data_dtype"]
     found |= known(version=written_release(config, "deepspeed")) | stack(config)
     defaults = Options.model_fields
     return {name: value for name, value in found.items() if value != defaults[name].default}
