@@ -81,7 +81,7 @@ def described_layout(launch: LaunchedJob) -> dict[str, int | str]:
 
 def undivided(launch: LaunchedJob) -> dict[str, int]:
     """Degrees of 1 that the files state where the search might choose another one."""
-    names = ("hpz", "dp_replicate") if launch.number("zero") == 3 else ()
+    names = ("hpz", "dp_replicate") if launch.number("zero") == 3 else ("dp_replicate",)
     return {name: 1 for name in names if launch.number(name) == 1}
 
 

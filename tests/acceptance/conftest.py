@@ -141,7 +141,8 @@ def pytest_sessionfinish() -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    terminalreporter.write_line(f"acceptance of {', '.join(versions_of_all())}")
+    if found := versions_of_all():
+        terminalreporter.write_line(f"acceptance of {', '.join(found)}")
     for target, counts in RESULTS.tried.items():
         terminalreporter.write_line(
             f"{target}: {counts['tried']} jobs tried, {counts['compiled']} have a layout and were judged"

@@ -44,6 +44,10 @@ JOBS = {
         'target torchtitan { data = "/data/a"; validation = "c4_test"; eval_iters = 3; profile_start = 20;'
         ' wandb = "runs" }'
     ),
+    "torchtitan, one replica": (
+        f"train {{ {TRAIN} }}\ngoal {{ require dp_replicate == 1; require zero == 2 }}\n"
+        "target torchtitan { data = synthetic }"
+    ),
     "torchtitan 0.3": (
         f"train {{ {TRAIN}; min_learning_rate = 3e-5 }}\ngoal {{ require tp == 2 }}\n"
         'target torchtitan { version = "0.3"; data = "/data/a"; profile_start = 20; log_interval = 7 }'
