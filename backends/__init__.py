@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,19 @@ BACKENDS: Registry[Backend] = Registry(
     __name__, "BACKEND", ("megatron", "deepspeed", "torchtitan", "accelerate")
 )
 
+#: Targets that plan for no framework: they have layouts and prices, and nothing else of a backend.
+PLANNED: Registry[Backend] = Registry(__name__, "BACKEND", ("plan",))
+
+#: Whatever a job may name as a target, frameworks first.
+TARGETS: ChainMap[str, Backend] = ChainMap(PLANNED, BACKENDS)
+
 #: By the name in `launch NAME { ... }`.
 LAUNCHERS: Registry[Launcher] = Registry(
     __name__, "LAUNCHER", ("slurm", "kubernetes", "hosts", "skypilot", "ray")
 )
 
 #: The settings of each `target NAME { ... }`.
-OPTIONS = TargetOptions(BACKENDS)
+OPTIONS = TargetOptions(TARGETS)
 
 #: Packages here of programs that train with several frameworks: they are read and not written.
 READ_ONLY = ("verl", "nemo", "nanotron", "foundry")

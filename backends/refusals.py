@@ -22,7 +22,7 @@ def accelerator(framework: str) -> Refusal:
         "the accelerator has neither CUDA nor ROCm",
         asked,
         ("cluster", "gpu"),
-        f"no target of parc does: {ACCELERATORS.instead}",
+        ACCELERATORS.instead,
     )
 
 

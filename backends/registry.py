@@ -48,7 +48,7 @@ class Registry(MutableMapping[str, Entry], Generic[Entry]):
 class TargetOptions(Mapping[str, type[BaseModel]]):
     """The class of the settings of each `target NAME`, from its backend."""
 
-    def __init__(self, backends: Registry[Backend]) -> None:
+    def __init__(self, backends: Mapping[str, Backend]) -> None:
         self._backends = backends
 
     def __getitem__(self, name: str) -> type[BaseModel]:

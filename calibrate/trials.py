@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..backends import BACKENDS
+from ..backends import TARGETS
 from ..compiler.algebra import Integers
 from ..compiler.case import Case
 from ..compiler.plan import Plan
@@ -55,7 +55,7 @@ class Trials:
 
 def trials(plan: Plan, count: int) -> Trials:
     """`count` trials of the plan's job on its target and nodes; fewer where fewer layouts may be the best."""
-    case = Case(plan.job, BACKENDS[plan.target].target)
+    case = Case(plan.job, TARGETS[plan.target].target)
     decided = {name: getattr(plan.layout, name) for name in ORDER}
     swept = explored(Space(case))
     rows = contenders(swept, decided)
@@ -72,7 +72,7 @@ def trials(plan: Plan, count: int) -> Trials:
 
 
 def _trial(plan: Plan, job: Job, layout: Mapping[str, int]) -> Plan:
-    case = Case(job, BACKENDS[plan.target].target)
+    case = Case(job, TARGETS[plan.target].target)
     estimate = estimate_layout(case, layout)
     return Plan(job=job, target=plan.target, estimate=estimate, proof=plan.proof)
 
@@ -90,7 +90,7 @@ def short_job(job: Job, target: str) -> Job:
         "tracker": None,
     }
     train: Train = job.train.model_copy(update=changed)
-    options = job.options(target).model_copy(update=dict(BACKENDS[target].brief))
+    options = job.options(target).model_copy(update=dict(TARGETS[target].brief))
     once = {"requeue" if isinstance(job.launch, Launch) else "restarts": 0, "signal": 0.0}
     launch = job.launch and job.launch.model_copy(update=once)
     spec = TargetSpec(name=target, options=options)

@@ -12,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from parc import compiler
-from parc.backends import BACKENDS, LAUNCHERS, OPTIONS
+from parc.backends import BACKENDS, LAUNCHERS, OPTIONS, TARGETS
 from parc.compiler import Progress
 from parc.compiler.checkpoints import crowded
 from parc.compiler.plan import Estimate, Measured, Plan
@@ -55,7 +55,7 @@ def with_own_folders(stage: Job) -> Job:
     """A stage whose checkpoints are in a folder of its own: in that of another one it would resume that."""
     specs = []
     for spec in stage.targets:
-        folders = BACKENDS[spec.name].target.checkpoints(stage)
+        folders = TARGETS[spec.name].target.checkpoints(stage)
         own = {
             option: f"{folder}/{stage.stage}"
             for option, folder in folders.items()
@@ -88,10 +88,10 @@ def estimate(job: Job, layout: Mapping[str, int | str], target: str) -> Estimate
 
     Raises `JobError` naming each rule that the layout breaks, each value that is none, and an unknown target.
     """
-    if target not in BACKENDS:
-        help = did_you_mean(target, BACKENDS) or f"there are {', '.join(BACKENDS)}"
+    if target not in TARGETS:
+        help = did_you_mean(target, TARGETS) or f"there are {', '.join(TARGETS)}"
         raise JobError([Diagnostic(codes.NO_TARGET, f"no target is called `{target}`", help=help)])
-    return compiler.estimate(job, BACKENDS[target].target, layout)
+    return compiler.estimate(job, TARGETS[target].target, layout)
 
 
 def measured(job: Job, target: str, priced: Estimate) -> Measured | None:
@@ -103,14 +103,14 @@ def measured(job: Job, target: str, priced: Estimate) -> Measured | None:
     from parc.compiler.case import Case
     from parc.compiler.search.measured_layouts import outcome
 
-    return outcome(Case(job, BACKENDS[target].target), priced.layout.model_dump())
+    return outcome(Case(job, TARGETS[target].target), priced.layout.model_dump())
 
 
 def explain_plan(plan: Plan, known: Swept | None = None) -> Explanation:
     """Why a plan is what it is, and what would change it; `known` is of `Planned.whole`, and spares time."""
     from parc.compiler.explain.explaining import explain
 
-    return explain(plan, BACKENDS[plan.target].target, known)
+    return explain(plan, TARGETS[plan.target].target, known)
 
 
 def step_timeline(
@@ -121,7 +121,7 @@ def step_timeline(
     from parc.compiler.case import Case
     from parc.compiler.schedule.timeline import timeline
 
-    return timeline(Case(job, BACKENDS[target].target), estimate, schedule, shown)
+    return timeline(Case(job, TARGETS[target].target), estimate, schedule, shown)
 
 
 @dataclass(frozen=True)
@@ -158,13 +158,13 @@ class Planned:
 def _warnings(plan: Plan) -> Iterator[Diagnostic]:
     yield from cautions(plan.job, plan.target)
     yield from crowded(plan.checkpoints)
-    if plan.job.launch:
+    if plan.job.launch and plan.target in BACKENDS:
         yield from LAUNCHERS[plan.job.launch.kind].warnings(plan)
 
 
 def cautions(job: Job, target: str) -> list[Diagnostic]:
     """The warnings of a target about a job, which hold for each of its layouts."""
-    return warnings_of(BACKENDS[target].target, job)
+    return warnings_of(TARGETS[target].target, job)
 
 
 def softened(complaints: Iterable[Diagnostic], soft: bool) -> list[Diagnostic]:
@@ -197,7 +197,7 @@ def plan_targets(
     search = Progress(f"{job.name}: {', '.join(chosen)}", keeps=keep)
     with progress(search) if progress else nullcontext():
         try:
-            targets = [BACKENDS[name].target for name in chosen]
+            targets = [TARGETS[name].target for name in chosen]
             outcomes = compiler.plan_all(job, targets, search)
             plans = ranked(each for each in outcomes if isinstance(each, Plan))
             if fewer and plans:
@@ -217,7 +217,7 @@ def plan_targets(
 
 def with_advice(plan: Plan) -> Plan:
     """A plan that tells whether fewer nodes or other settings would do better."""
-    target = BACKENDS[plan.target].target
+    target = TARGETS[plan.target].target
     found = compiler.fewer_nodes(plan, target), compiler.worthwhile_settings(plan, target)
     return plan.model_copy(update=dict(zip(("fewer", "worthwhile"), found, strict=True)))
 
@@ -253,12 +253,15 @@ def emit(planned: Planned) -> tuple[Planned, Emitted]:
             complaints += [(plan.target, diagnostic) for diagnostic in error.diagnostics]
         else:
             plans.append(plan)
-            scripts.add(BACKENDS[plan.target].entry)
+            scripts |= {BACKENDS[plan.target].entry} if plan.target in BACKENDS else set()
     made = replace(planned, plans=tuple(plans), complaints=tuple(complaints))
     return made, Emitted(files, frozenset(scripts))
 
 
 def _files(plan: Plan) -> dict[str, str]:
+    """The files of a framework and of its launcher; none of a target that plans alone."""
+    if plan.target not in BACKENDS:
+        return {}
     backend = BACKENDS[plan.target]
     files = backend.emit(plan)
     if plan.job.launch is not None:

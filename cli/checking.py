@@ -4,7 +4,7 @@ from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parc.backends import BACKENDS, OPTIONS
+from parc.backends import OPTIONS, TARGETS
 from parc.dsl.check import read_job
 from parc.dsl.diagnostics import Diagnostic, JobError, Source
 from parc.dsl.fixes import applied
@@ -46,7 +46,7 @@ def checked(path: str, overrides: Sequence[str] = (), text: str | None = None) -
 def _refused(job: Job, target: str) -> list[Diagnostic]:
     """The complaints of a target about every choice of the settings that the job leaves open: of the
     preferred one."""
-    found = [BACKENDS[target].target.refuses(each) for _, each in settled(job, target)]
+    found = [TARGETS[target].target.refuses(each) for _, each in settled(job, target)]
     return found[0] if all(found) else []
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from math import log
 from typing import TYPE_CHECKING
 
+from parc.backends import PLANNED
+
 from .printing.words.numbers import significant
 
 if TYPE_CHECKING:
@@ -29,8 +31,9 @@ FASTER = ("minimize", "step_time")
 
 
 def ranked(plans: Iterable[Plan]) -> tuple[Plan, ...]:
-    """The better plans first; equal ones stay in the order given, which is that of the job's targets."""
-    return tuple(sorted(plans, key=_key))
+    """The better plans first, those of targets without a framework last, for nothing runs them; equal ones
+    stay in the order given, which is that of the job's targets."""
+    return tuple(sorted(plans, key=lambda plan: (plan.target in PLANNED, *_key(plan))))
 
 
 def objectives(job: Job) -> tuple[tuple[str, str], ...]:

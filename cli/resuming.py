@@ -206,9 +206,9 @@ def broken_resumes(
 
 def _saved_by(plan: Plan) -> Side | None:
     """The newest checkpoint of a plan's run, where a start from the current folder would find it."""
-    from parc.backends import BACKENDS
+    from parc.backends import TARGETS
 
-    for folder in BACKENDS[plan.target].target.checkpoints(plan.job).values():
+    for folder in TARGETS[plan.target].target.checkpoints(plan.job).values():
         path = folder.replace("$RUN_DIR", f"runs/{plan.run.folder}")
         if is_checkpoint(path):
             return checkpoint_side(path)

@@ -213,11 +213,11 @@ def _zipped(files: Mapping[str, str], scripts: frozenset[str]) -> bytes:
 
 
 def _job(name: str, text: str) -> Job:
-    from parc.backends import BACKENDS
+    from parc.backends import TARGETS
     from parc.dsl.check import loads
 
     return loads(
-        text, name, (), {each: backend.target.options for each, backend in BACKENDS.items()}
+        text, name, (), {each: backend.target.options for each, backend in TARGETS.items()}
     )
 
 

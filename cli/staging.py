@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from parc.backends import BACKENDS
+from parc.backends import TARGETS
 from parc.compiler.codes import UNFOLLOWED
 from parc.compiler.plan import Follows, Plan
 from parc.dsl.diagnostics import Diagnostic
@@ -85,7 +85,7 @@ def following(
     whole = dict(planned.whole)
     for plan in planned.plans:
         before = previous.get(plan.target)
-        needs = BACKENDS[plan.target].follows(before, plan.job) if before else ()
+        needs = TARGETS[plan.target].follows(before, plan.job) if before else ()
         if before and not before.job.saves(plan.target):
             complaints.append((plan.target, _unread(plan, before, "it writes none", _SAVE)))
         elif before and (unmet := [need for need in needs if not need.met(plan.layout)]):
@@ -118,7 +118,7 @@ def _unread(plan: Plan, previous: Plan, why: str, help: str) -> Diagnostic:
 
 def _joined(job: Job, needs: Iterable[Need], plan: Plan) -> Job:
     """The stage with the needs in its goal, as far as the target decides their variables."""
-    decided = {*BACKENDS[plan.target].target.domains(job), "gpus", "dp"}
+    decided = {*TARGETS[plan.target].target.domains(job), "gpus", "dp"}
     added = (need.required(ORIGIN) for need in needs if need.name in decided)
     goal = replace(job.goal, constraints=(*job.goal.constraints, *added))
     return job.model_copy(update={"goal": goal})

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..backends import BACKENDS, LAUNCHERS, OPTIONS
+from ..backends import LAUNCHERS, OPTIONS, TARGETS
 from ..dsl.diagnostics import Source
 from ..dsl.evaluation.imports import Loader
 from ..dsl.evaluation.scope import Scope
@@ -69,4 +69,4 @@ def settings_of(kind: str, name: str | None) -> dict[str, SettingType]:
 
 def named_kinds(kind: str) -> tuple[str, ...]:
     """The names that a block of a kind must choose from; none where the name is free."""
-    return {"target": tuple(BACKENDS), "launch": tuple(LAUNCHERS)}.get(kind, ())
+    return {"target": tuple(TARGETS), "launch": tuple(LAUNCHERS)}.get(kind, ())

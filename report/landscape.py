@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parc.backends import BACKENDS
+from parc.backends import TARGETS
 from parc.compiler.algebra import Integers, Mask
 from parc.compiler.case import Case
 from parc.compiler.plan import Plan
@@ -54,7 +54,7 @@ class Landscape:
 def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
     """Layouts that a plan was chosen from; None where no priced layout is allowed. `known` are the layouts
     that the search kept."""
-    case = Case(plan.job, BACKENDS[plan.target].target)
+    case = Case(plan.job, TARGETS[plan.target].target)
     swept, whole = sample(case, known)
     if not swept.feasible.any():
         return None

@@ -88,7 +88,7 @@ def run(arguments: Namespace) -> int:
 def _against(planned: Planned, arguments: Namespace) -> tuple[Plan, Against]:
     """The plan that is explained, and what is beside it: the best plan for a layout, for launch files that of
     their framework."""
-    from parc.backends import BACKENDS
+    from parc.backends import TARGETS
     from parc.compiler.explain.against import against
 
     given: list[str] = arguments.against
@@ -96,7 +96,7 @@ def _against(planned: Planned, arguments: Namespace) -> tuple[Plan, Against]:
         plan, degrees = planned.plans[0], _layout(given[0])
     else:
         plan, degrees = _launched(planned, given, dict(arguments.env))
-    return plan, against(plan, BACKENDS[plan.target].target, degrees)
+    return plan, against(plan, TARGETS[plan.target].target, degrees)
 
 
 def _layout(text: str) -> dict[str, int]:

@@ -161,6 +161,9 @@ def _request(
     from parc.backends import BACKENDS
     from parc.smoke import Request
 
+    if plan.target not in BACKENDS:
+        message = f"target {plan.target} has no framework: nothing of it can be trained"
+        return Diagnostic(codes.NO_FRAMEWORK, message, help="name a framework as target")
     framework = BACKENDS[plan.target].smoke
     able = [each for each in interpreters if each.has(framework.needs(plan.job))]
     if not able:

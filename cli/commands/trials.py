@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 
+from ..codes import NO_FRAMEWORK
 from .job_arguments import add_json, add_overrides, add_stage, load_job, output_path
 
 if TYPE_CHECKING:
     from parc.calibrate.trials import Trials
+    from parc.compiler.plan import Plan
 
 NAME = "trials"
 #: Trials unless asked for more, and the most.
@@ -39,6 +41,7 @@ def _count(text: str) -> int:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
+    from parc.backends import BACKENDS
     from parc.calibrate.trials import trials
 
     from ..api import plan_targets
@@ -53,6 +56,9 @@ def run(arguments: Namespace) -> int:
     if not planned.plans:
         print_diagnostics(complaint for _, complaint in planned.complaints)
         return 1
+    if planned.plans[0].target not in BACKENDS:
+        print_diagnostics([_no_framework(planned.plans[0])])
+        return 1
     with progress(f"{job.name}: trials"):
         found = trials(planned.plans[0], arguments.count)
     if not found.plans:
@@ -66,6 +72,11 @@ def run(arguments: Namespace) -> int:
     else:
         print_text(trials_text(job, found, arguments.output))
     return 0
+
+
+def _no_framework(plan: Plan) -> Diagnostic:
+    message = f"target {plan.target} has no framework: no layout of it can be tried"
+    return Diagnostic(NO_FRAMEWORK, message, help="name a framework with --target")
 
 
 def _all_ran(found: Trials) -> Diagnostic:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from parc.backends import BACKENDS
+from parc.backends import TARGETS
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.reading.huggingface.codes import NO_CONFIG
 
@@ -64,8 +64,8 @@ def _model(arguments: Namespace, terminal: Terminal | None) -> ChosenModel:
 
 def check_targets(names: Sequence[str] | None) -> None:
     """Raises `JobError` for a target that parc does not know."""
-    unknown = [name for name in names or () if name not in BACKENDS]
+    unknown = [name for name in names or () if name not in TARGETS]
     if unknown:
         message = f"no target is called `{unknown[0]}`"
-        help = did_you_mean(unknown[0], BACKENDS) or f"there are {', '.join(BACKENDS)}"
+        help = did_you_mean(unknown[0], TARGETS) or f"there are {', '.join(TARGETS)}"
         raise JobError([Diagnostic(codes.NO_TARGET, message, help=help)])

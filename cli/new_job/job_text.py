@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from parc.backends import BACKENDS
+from parc.backends import TARGETS
 from parc.dsl.syntax.quoting import quoted
 from parc.dsl.tuning import USUAL
 
@@ -121,8 +121,8 @@ def _tuning(job: FirstJob) -> Iterator[Line]:
 
 def _targets(job: FirstJob) -> Iterator[str]:
     for name in job.targets.names:
-        said, remark = BACKENDS[name].first
-        if job.data is not None and job.data.form == BACKENDS[name].reads_data:
+        said, remark = TARGETS[name].first
+        if job.data is not None and job.data.form == TARGETS[name].reads_data:
             said, remark = f"data = {quoted(job.data.path)}", ""
         if (needed := job.targets.blocks.get(name)) is not None:
             said = "; ".join(each for each in (needed, said) if each)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from parc.backends import BACKENDS
+from parc.backends import TARGETS
 from parc.compiler.target import Target
 from parc.dsl.job import Job
 
@@ -73,7 +73,7 @@ def needed_blocks(job: Job, wanted: Iterable[str]) -> dict[str, str]:
     """By target, the settings of its own block with which it takes what it refuses of a job now."""
     found: dict[str, str] = {}
     for name in wanted:
-        refused = (each for each in BACKENDS[name].target.refusals if each.asked(job) is not None)
+        refused = (each for each in TARGETS[name].target.refusals if each.asked(job) is not None)
         lines = [each.settings(job) for each in refused if each.block == f"target {name}"]
         if any(lines):
             found[name] = "; ".join(line for line in lines if line)
@@ -94,7 +94,7 @@ def changes(
 
 def _changes(job_with: Callable[[Mapping[str, str]], Job], name: str) -> dict[str, tuple[str, str]]:
     """The settings with which a target trains the model; none where no line of a refusal helps."""
-    target: Target = BACKENDS[name].target
+    target: Target = TARGETS[name].target
     changed: dict[str, tuple[str, str]] = {}
     while True:
         job = job_with({key: value for key, (value, _) in changed.items()})
@@ -111,7 +111,7 @@ def _changes(job_with: Callable[[Mapping[str, str]], Job], name: str) -> dict[st
 
 def _why(job: Job, name: str) -> str:
     """Why a target does not train a job, and the line with which it does, where there is one."""
-    refused = [each for each in BACKENDS[name].target.refusals if each.asked(job) is not None]
+    refused = [each for each in TARGETS[name].target.refusals if each.asked(job) is not None]
     message = next((why for _, why in _refusals(job, name)), "")
     lines = [each.settings(job) for each in refused if each.path[0] == "model"]
     if not lines or not all(lines) or len(lines) < len(refused):
@@ -129,7 +129,7 @@ def _trains(job: Job, name: str) -> bool:
 
 def _refusals(job: Job, name: str) -> Iterator[tuple[str, str]]:
     """The setting of the model that a target refuses (empty for another cause) and why."""
-    target: Target = BACKENDS[name].target
+    target: Target = TARGETS[name].target
     for refusal in target.refusals:
         if (message := refusal.asked(job)) is not None:
             path = refusal.path if refusal.path[:1] == ("model",) else ()

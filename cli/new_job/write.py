@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
-from parc.backends import BACKENDS
+from parc.backends import BACKENDS, PLANNED, TARGETS
 from parc.dsl import loads
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.formatting.drafts import draft
@@ -58,6 +58,8 @@ def first_job(
     chosen = untried.with_targets(_among(job_without, untried, unread))
     if not chosen.targets.names and model.base:
         chosen = _changed(untried, wanted) or chosen
+    if not chosen.targets.names and targets is None:
+        chosen = _planned_alone(job_without, chosen)
     if not chosen.targets.names:
         raise JobError(_untrained(chosen))
     text = draft([job_text(chosen, chosen.targets.left_out)])
@@ -67,7 +69,7 @@ def first_job(
 
 def _unread(wanted: Iterable[str], data: TrainingData | None) -> dict[str, str]:
     """Targets that read another form of data, each with the reason."""
-    forms = {name: BACKENDS[name].reads_data for name in wanted}
+    forms = {name: TARGETS[name].reads_data for name in wanted}
     return {
         name: f"it reads {FORMS[form]}, and {data.path} holds {FORMS[data.form]}"
         for name, form in forms.items()
@@ -82,6 +84,13 @@ def _among(
     wanted, blocks = job.targets.names, job.targets.blocks
     found = chosen_targets(job_without, wanted) if wanted else ChosenTargets((), {}, {})
     return replace(found, refused={**found.refused, **unread}, blocks=blocks)
+
+
+def _planned_alone(job_without: Callable[[Collection[str]], Job], job: FirstJob) -> FirstJob:
+    """The job for the targets that plan for no framework, where no framework trains it on these GPUs."""
+    found = chosen_targets(job_without, PLANNED)
+    refused = job.targets.refused
+    return job.with_targets(replace(found, refused=refused)) if found.names else job
 
 
 def _changed(untried: FirstJob, wanted: Iterable[str]) -> FirstJob | None:
@@ -125,4 +134,4 @@ _HELP = "take the file from the model's own page"
 
 
 def _loaded(text: str) -> Job:
-    return loads(text, targets={name: backend.target.options for name, backend in BACKENDS.items()})
+    return loads(text, targets={name: backend.target.options for name, backend in TARGETS.items()})

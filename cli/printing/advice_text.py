@@ -6,6 +6,7 @@ import shlex
 from math import expm1
 from pathlib import PurePath
 
+from parc.backends import BACKENDS
 from parc.backends.languages.bash import operand
 from parc.compiler.plan import Doubt, Plan, Rival
 from parc.compiler.risk import FOUR_OF_FIVE
@@ -27,6 +28,8 @@ def advice_lines(plan: Plan) -> list[str]:
     said = advice(plan)
     if not said:
         return []
+    if plan.target not in BACKENDS:
+        return words("  ", said)
     return [*words("  ", f"{said} {TELL}:"), "", f"    {trials_command(plan)}"]
 
 

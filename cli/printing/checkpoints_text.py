@@ -72,11 +72,11 @@ def asynchronous_gain(found: Checkpointing) -> float:
     half of the hosts' memory, and where they are on."""
     import numpy as np
 
-    from parc.backends import BACKENDS
+    from parc.backends import TARGETS
     from parc.compiler.case import Case
     from parc.compiler.pricing.goodput import goodput
 
-    job, target = found.job, BACKENDS[found.target].target
+    job, target = found.job, TARGETS[found.target].target
     room = job.cluster.node_memory * found.estimate.nodes / 2
     if job.train.async_checkpoints or found.estimate.checkpoint.bytes > room:
         return 0.0

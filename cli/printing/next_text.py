@@ -12,11 +12,14 @@ from parc.compiler.plan import Plan
 from parc.dsl.job import Job
 
 from ..api import Planned
+from ..writing.written_files import MANIFEST
 from .advice_text import trials_command
 from .words.command_paths import argument
 
 #: The output folder of a command that is advised.
 OUTPUT = "out"
+#: Behind plans of targets without a framework.
+_READ = "read {file}: no framework is named, so there is nothing to start"
 #: What the short form of a plan leaves out.
 WHOLE = "  -v: where memory and time go, checkpoints, runners-up, what was proven"
 
@@ -29,9 +32,14 @@ def planned_lines(job: Job, plans: Sequence[Plan], targets: Collection[str]) -> 
     asked = [word for name in names for word in ("--target", name)] if names != known else []
     changes = [word for each in job.overrides for word in ("--set", each)]
     words = ["parc", "compile", operand(job.path), "-o", OUTPUT, *asked, *changes]
-    doubted = [plan for plan in plans if plan.doubt and not plan.doubt.settled]
+    doubted = [plan for plan in plans if may_be_tried(plan)]
     trials = [f"  or: {trials_command(plan)}" for plan in doubted]
     return [f"next: {shlex.join(words)}", *trials]
+
+
+def may_be_tried(plan: Plan) -> bool:
+    """Whether short runs would settle the choice of a plan, whose framework can run them."""
+    return bool(plan.doubt and not plan.doubt.settled) and plan.target in BACKENDS
 
 
 def start_lines(
@@ -41,7 +49,10 @@ def start_lines(
     that starts all stages stands for those before."""
     lines: list[str] = []
     for folder, planned in written:
-        plan = planned.plans[0]
+        plan = next((each for each in planned.plans if each.target in BACKENDS), None)
+        if plan is None:
+            lines.append(f"next: {_READ.format(file=argument(output / folder / MANIFEST))}")
+            continue
         stages = f"{_kind(plan)}/{plan.target}-stages.sh"
         if folder + stages in files:
             lines[-1:] = [f"next: bash {argument(output / folder / stages)}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parc.backends import BACKENDS
+from parc.backends import TARGETS
 from parc.compiler.case import Case
 from parc.compiler.explain.straddling import Leaving, leaving, part, seconds_inside
 from parc.compiler.plan import Estimate
@@ -19,7 +19,7 @@ def straddling_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
     uneven = [each for each in found if each.uneven]
     if not uneven:
         return []
-    case = Case(job, BACKENDS[target].target)
+    case = Case(job, TARGETS[target].target)
     return words("  links   ", "; ".join(_said(case, estimate, each) for each in uneven))
 
 

@@ -11,6 +11,7 @@ from parc.dsl.open_settings import words_of
 from ..api import Planned
 from .choice_text import expected_lines, fastest
 from .fewer_text import fewer_lines
+from .next_text import may_be_tried
 from .plan_text import GIB, error_bar, reached, target_rows, title, trained
 from .settings_text import worthwhile_lines
 from .words.layouts import layout_parts, layout_text, split_text, splitting
@@ -80,7 +81,7 @@ def _doubt(plan: Plan) -> list[str]:
         said = (
             f"{splitting(rival.layout)} may be better ({risk(rival.chance)} chance, {own}); {loss}"
         )
-    return words("  doubt   ", said if doubt.settled else f"{said}; short runs tell (below)")
+    return words("  doubt   ", f"{said}; short runs tell (below)" if may_be_tried(plan) else said)
 
 
 def _offers(plan: Plan) -> Iterator[list[str]]:

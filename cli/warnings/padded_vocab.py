@@ -16,7 +16,7 @@ target megatron { data = "/data/text" }
 
 from collections.abc import Iterator
 
-from parc.backends import BACKENDS
+from parc.backends import TARGETS
 from parc.compiler.model.parameters import padded_vocab
 from parc.dsl.diagnostics import Diagnostic
 from parc.dsl.evaluation.evaluate import plain
@@ -37,7 +37,7 @@ def check(read: ReadJob) -> Iterator[Diagnostic]:
     job = read.job
     tp = _required_tp(job)
     for name in (spec.name for spec in job.targets):
-        multiple = BACKENDS[name].target.traits.tensor.vocab_multiple
+        multiple = TARGETS[name].target.traits.tensor.vocab_multiple
         padded = int(padded_vocab(job.model, tp, multiple))
         if multiple > 1 and padded / job.model.vocab - 1 > LEAST:
             message = (

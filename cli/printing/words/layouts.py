@@ -47,7 +47,7 @@ def _data_parallel(layout: Layout) -> list[str]:
     replicas = (
         f"{layout.dp_replicate} × {layout.dp_shard}" if layout.dp_replicate > 1 else layout.dp
     )
-    name = "hsdp" if layout.zero == 3 and layout.dp_replicate > 1 else "dp"
+    name = "hsdp" if layout.zero and layout.dp_replicate > 1 else "dp"
     pieces = [f"{name} {replicas if name == 'hsdp' else layout.dp}", f"zero {layout.zero}"]
     return [*pieces, f"hpz {layout.hpz}"] if layout.hpz > 1 else pieces
 
