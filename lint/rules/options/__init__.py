@@ -3,6 +3,7 @@
 from . import (
     accelerate_value,
     axolotl_pairs,
+    axolotl_value,
     dropped_option,
     fsdp_recompute,
     fsdp_value,
@@ -35,6 +36,7 @@ MODULES = (
     trainer_value,
     llamafactory_pairs,
     axolotl_pairs,
+    axolotl_value,
     trainer_pairs,
     dropped_option,
     fsdp_recompute,

@@ -15,8 +15,10 @@ from . import (
     positional_count,
     quoted_arguments,
     quoted_list,
+    quoted_tilde,
     redirect_folder,
     script_newlines,
+    starts_itself,
     unreadable_config,
 )
 
@@ -38,4 +40,6 @@ MODULES = (
     hidden_exit,
     loose_continue,
     quoted_arguments,
+    quoted_tilde,
+    starts_itself,
 )

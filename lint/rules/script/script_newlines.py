@@ -1,9 +1,10 @@
-"""Lines that end in CR LF, or an sbatch file without `#!`.
+"""Lines that end in CR LF, or an sbatch file without `#!` or whose `#!` names no absolute path.
 
 Why:
-sbatch refuses both: "DOS line breaks", and "This does not look like a batch script". bash takes the CR for
-a part of every last word, and a command ends at a backslash before it; within quotes it belongs to the
-text, which bash reads as it stands. `--fix` repairs both.
+sbatch refuses the first two: "DOS line breaks", and "This does not look like a batch script". bash takes
+the CR for a part of every last word, and a command ends at a backslash before it; within quotes it belongs
+to the text, which bash reads as it stands. `#!bin/bash` it takes, and the job ends on the node: "bad
+interpreter". `--fix` repairs all.
 
 Bad:
 #SBATCH --nodes=1
@@ -21,12 +22,12 @@ from collections.abc import Iterator, Sequence
 from ....reading.bash.source import file_source
 from ....reading.bash.syntax_tree import parse
 from ....reading.placeholders import IN_LINE
-from ...facts.batch import batches
+from ...facts.batch import Batch, batches
 from ...facts.launched_job import LaunchedJob, is_script
 from ...finding import Complaint, Edit, Place
 
 CODE = "PAR805"
-TITLE = "a script with CR LF lines, or without #!"
+TITLE = "a script with CR LF lines, or without a #! that works"
 SEVERITY = "error"
 SOURCE = "sbatch(1); measured with SLURM 22.05.8; shufangxun/LLaVA-MoD#16"
 FILE = "job.sbatch"
@@ -47,6 +48,21 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
                 help="#!/bin/bash",
                 edits=(edit,),
             )
+        elif batch.directives:
+            yield from _relative(batch)
+
+
+def _relative(batch: Batch) -> Iterator[Complaint]:
+    """An interpreter that is looked for below the folder in which the job starts."""
+    found = re.match(r"#![ \t]*((?:usr/(?:local/)?)?bin/\S+|(?:ba|z|da|k)?sh)(?=\s)", batch.text)
+    if found is None:
+        return
+    start, name = found.start(1), found[1]
+    path = f"/{name}" if "/" in name else f"/bin/{name}"
+    edit = Edit(batch.path, start, found.end(1), path)
+    message = f"the job ends as it starts: `{name}` is no absolute path: bad interpreter"
+    place = Place(batch.path, 1, start + 1, len(name))
+    yield Complaint(message, place, help=f"#!{path}", edits=(edit,))
 
 
 def _filled_in(text: str) -> bool:

@@ -1,7 +1,8 @@
-"""A directive that sbatch does not know, or whose value it cannot read as a number.
+"""A directive that sbatch does not know, whose value it cannot read as a number, or that has none.
 
 Why:
-sbatch refuses the script: "unrecognized option", or "is not a valid node count".
+sbatch refuses the script: "unrecognized option", "is not a valid node count", or "requires an argument". An
+empty `--output=` or `--error=` it takes, and the job ends as it starts, without a log.
 
 Bad:
 #!/bin/bash
@@ -20,8 +21,10 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity, did_you_mean
+from ....reading.bash.values import plain
 from ....reading.sbatch_names import LONG_NAMES
-from ...facts.batch import Directive, batches
+from ....reading.sbatch_options import SBATCH, BatchOption
+from ...facts.batch import Directive, batches, directive
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -49,6 +52,13 @@ NUMBERS = {
     "signal": r"([RB]+:)?(SIG)?[A-Za-z0-9]+(@\d+)?",
 }
 
+#: Options that sbatch refuses with an empty value. Others take it for none, as `--account=` and `--gpus=`.
+_REFUSED_WORDS = """cpus-per-gpu cpus-per-task gres mail-type mem mem-per-cpu nodelist nodes ntasks
+    ntasks-per-node open-mode partition signal time"""
+_REFUSED = frozenset(_REFUSED_WORDS.split())
+#: Files of the job, which slurmstepd opens.
+_OPENED = ("output", "error")
+
 #: What resembles an option is judged apart: of the others most are a site's own.
 _SLIP = "slip"
 
@@ -58,23 +68,38 @@ _OF_CONTAINERS = re.compile(r"(?:no-)?container-")
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        for directive in batch.directives.values():
-            yield from _check(directive)
+        for option in {each.name: each for each in batch.options}.values():
+            empty = _empty(option)
+            yield from _check(directive(option)) if empty is None else (empty,)
 
 
-def _check(directive: Directive) -> Iterator[Complaint]:
-    name, value = directive.name, directive.value
+def _empty(option: BatchOption) -> Complaint | None:
+    """A complaint about an option whose value is not there, by sbatch or by the job."""
+    name = option.name
+    if option.value is None:
+        lacks = name in LONG_NAMES and name not in SBATCH.alone
+    else:
+        lacks = plain(option.value) == "" and (name in _REFUSED or name in _OPENED)
+    if not lacks:
+        return None
+    ends = name in _OPENED and option.value is not None
+    what = "the job ends as it starts, without a log" if ends else "sbatch refuses the script"
+    message = f"--{name} has no value: {what}"
+    return Complaint(message, directive(option).place, severity="error")
+
+
+def _check(given: Directive) -> Iterator[Complaint]:
+    name, value = given.name, given.value
     if name not in LONG_NAMES:
         near = None if _OF_CONTAINERS.match(name) else did_you_mean(name, LONG_NAMES)
         # Sites add options by plugins: only what resembles one of SLURM's own is certainly a slip.
         severity: Severity | None = None if near else "info"
         help_text = near.replace("`", "`--", 1) if near else None
         yield Complaint(
-            f"sbatch has no option --{name}", directive.place, (), help_text, severity, case=_SLIP
+            f"sbatch has no option --{name}", given.place, (), help_text, severity, case=_SLIP
         )
         return
     pattern = NUMBERS.get(name)
-    odd = pattern is not None and (value is None or not re.fullmatch(pattern, value))
+    odd = pattern is not None and value and not re.fullmatch(pattern, value)
     if odd and not re.search(r"[$<>%]|\{\w+\}", value or ""):
-        shown = f"`{value}`" if value else "nothing"
-        yield Complaint(f"--{name} cannot be {shown}", directive.place)
+        yield Complaint(f"--{name} cannot be `{value}`", given.place)

@@ -1,0 +1,131 @@
+"""Values of directives and words of bash that stop a job as it starts, beside what looks like them.
+
+What sbatch and a job do with each directive was measured with SLURM 22.05.8, on two emulated nodes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.linted import Captured, findings
+
+BATCH = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:4\n{}\nsrun torchrun --nproc-per-node 4 t.py\n"
+#: A directive, and what is said of it.
+DIRECTIVES = {
+    "--cpus-per-task=": "PAR660",
+    "--time=": "PAR660",
+    "--partition=": "PAR660",
+    "--gres=": "PAR660",
+    "--mem=": "PAR660",
+    "--ntasks-per-node=": "PAR660",
+    "--signal=": "PAR660",
+    "--open-mode=": "PAR660",
+    "--output=": "PAR660",
+    "--error=": "PAR660",
+    "--partition": "PAR660",
+    "-t": "PAR660",
+    "--account=": None,
+    "--gpus=": None,
+    "--ntasks={{ tasks }}": None,
+    "--qos=": None,
+    "--job-name=": None,
+    "--exclusive": None,
+    "--requeue": None,
+    "--time={minutes}": None,
+    "--partition=<name>": None,
+    "--output=~/run.log": "PAR633",
+    '--error="~/run.log"': "PAR633",
+    "--chdir=~": "PAR633",
+    "--output=/home/me/run~1.log": None,
+    "--comment=~/run": None,
+}
+
+
+def said(capsys: Captured, files: dict[str, str], *codes: str) -> list[tuple[object, object]]:
+    for path, text in files.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text)
+    found = findings(capsys, ".")
+    return [(each["code"], each["severity"]) for each in found if each["code"] in codes]
+
+
+@pytest.mark.parametrize("directive", DIRECTIVES)
+def test_a_directive(directive: str, capsys: Captured) -> None:
+    code = DIRECTIVES[directive]
+    files = {"a.sbatch": BATCH.format(f"#SBATCH {directive}")}
+    expected = [(code, "error")] if code else []
+    assert said(capsys, files, "PAR660", "PAR633") == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "levels"),
+    [
+        ("#!bin/bash", ["error"]),
+        ("#! usr/bin/env bash", ["error"]),
+        ("#!bash", ["error"]),
+        ("#! /bin/bash", []),
+        ("#!/usr/bin/env -S bash -l", []),
+        ("#!{{ shell }}", []),
+    ],
+)
+def test_the_interpreter_of_a_batch_script(first: str, levels: list[str], capsys: Captured) -> None:
+    text = BATCH.format("").replace("#!/bin/bash", first)
+    assert [level for _, level in said(capsys, {"a.sbatch": text}, "PAR805")] == levels
+    assert said(capsys, {"a.sbatch": text.replace("#SBATCH ", "# ")}, "PAR805") == []
+
+
+RUN = "torchrun --nproc-per-node 4 t.py --output_dir o --learning_rate 1e-5\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "count"),
+    [
+        ('OUT="~/runs"\nmkdir -p $OUT\n', 1),
+        ('OUT=\'~/runs\'\nmkdir -p "$OUT/a"\nmkdir -p "$OUT/b"\n', 1),
+        ('cd "~/code"\n', 1),
+        ('source "~/env.sh"\n', 1),
+        ('for one in a b; do mkdir -p "~/runs/$one"; done\n', 1),
+        ("OUT=~/runs\nmkdir -p $OUT\n", 0),
+        ('mkdir -p ~/"my runs"\n', 0),
+        ('OUT="~/runs"\neval "mkdir -p $OUT"\n', 0),
+        ('OUT="~/runs"\nCMD="mkdir -p $OUT"\neval $CMD\n', 0),
+        ('echo "~/runs"\n', 0),
+        ('OUT="~/runs"\nOUT="${OUT/#\\~/$HOME}"\nmkdir -p $OUT\n', 0),
+    ],
+)
+def test_a_tilde_in_quotes(script: str, count: int, capsys: Captured) -> None:
+    assert said(capsys, {"a.sh": script + RUN}, "PAR817") == [("PAR817", "error")] * count
+
+
+def test_a_log_below_a_quoted_tilde(capsys: Captured) -> None:
+    assert said(capsys, {"a.sh": RUN.strip() + ' > "~/log.txt"\n'}, "PAR817")
+    assert not said(capsys, {"a.sh": RUN.strip() + " > ~/log.txt\n"}, "PAR817")
+    assert not said(capsys, {"a.sh": RUN.replace("--output_dir o", '--output_dir "~/o"')}, "PAR817")
+
+
+HEADER = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:4\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("bash a.sh --lr 1\n", True),
+        ("bash ./a.sh &\n", True),
+        ('if [ -z "$IN" ]; then\n  IN=1 bash a.sh\nfi\n', False),
+        ('[ -n "$IN" ] || bash a.sh\n', False),
+        ('if [ "$1" = in ]; then\n  exit 0\nfi\nbash a.sh in\n', False),
+        ("again() {\n  bash a.sh\n}\n", False),
+        ("sbatch a.sh\n", False),
+        ("bash b.sh\n", False),
+    ],
+)
+def test_a_script_that_starts_itself(script: str, expected: bool, capsys: Captured) -> None:
+    files = {"a.sh": HEADER + script, "b.sh": RUN}
+    assert said(capsys, files, "PAR818") == [("PAR818", "error")] * expected
+
+
+def test_a_file_of_that_name_above_is_meant(capsys: Captured) -> None:
+    files = {"scripts/a.sh": HEADER + "bash a.sh\n", "a.sh": RUN}
+    assert not said(capsys, files, "PAR818")
