@@ -96,8 +96,8 @@ CONDITIONS = Unsupported(
 #: What targets refuse themselves.
 ACCELERATORS = Unsupported(
     "files for accelerators without CUDA or ROCm (TPU, Trainium)",
-    "`target plan {}` has a layout and its price without files; files need GPUs of NVIDIA or AMD, such as "
-    "`cluster from std.dgx_h100 {}`",
+    "plan for GPUs of NVIDIA or AMD, such as `cluster from std.dgx_h100 {}`; or without files, with "
+    "`target plan {}`",
     code="PAR320",
 )
 SUBJECTS = (ADAPTERS, STATE_SPACE, VISION, SECOND_MODEL, TWO_STACKS)
