@@ -142,6 +142,8 @@ class WireTraits:
 
     gathers: Callable[[int], int]
     """All-gathers of weights per micro-batch at a ZeRO stage: 0, 1 or 2."""
+    gather_bytes: float = 2.0
+    """Bytes per parameter of gathered weights, on the wire and in memory."""
     reduces_each: Callable[[int], bool]
     """Whether gradients are reduced after every micro-batch instead of once per step, by ZeRO stage."""
     all_reduces: Callable[[int], bool] = lambda zero: False

@@ -8,6 +8,8 @@ from ..observation import Interval
 
 #: The releases that the files are written for, of TRL and of what it trains with.
 TRL, ACCELERATE, TRANSFORMERS, PEFT = "1.16", "1.15", "5.23", "0.21"
+#: Weights in 4 bits are its.
+BITSANDBYTES = "0.50"
 
 
 class Options(Frozen):

@@ -58,12 +58,6 @@ def _compiled(job: Job) -> str | None:
     return "parc compiles no layers under accelerate's FSDP2 (`compile`)"
 
 
-def _four_bits(job: Job) -> str | None:
-    if job.train.tune != "qlora":
-        return None
-    return "train.py for accelerate has no weights in 4 bits (`tune = qlora`)"
-
-
 def _exponential(job: Job) -> str | None:
     train = job.train
     if train.schedule != "wsd" or train.decay_style != "exponential":
@@ -114,15 +108,6 @@ REFUSALS = (
         ("train", "compile"),
         "the same training in PyTorch's own kernels",
         line="compile = false",
-    ),
-    Refusal(
-        "PAR496",
-        "no-four-bits",
-        "frozen weights in 4 bits under FSDP2",
-        _four_bits,
-        ("train", "tune"),
-        "16-bit frozen weights, which FSDP2 divides; `target deepspeed { model = hf }` has 4 bits",
-        line="tune = lora",
     ),
     Refusal(
         "PAR497",

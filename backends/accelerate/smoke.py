@@ -8,9 +8,14 @@ from ...dsl.job import Job
 from ...dsl.settings import Data
 from ..smoke_run import SmokeRun
 from ..smoke_text import write_tokens
-from .options import ACCELERATE, PEFT, TRANSFORMERS, TRL, Options, options_of
+from .options import ACCELERATE, BITSANDBYTES, PEFT, TRANSFORMERS, TRL, Options, options_of
 
 PACKAGES = ("torch", "accelerate", "transformers", "trl", "peft")
+QUANTIZES = "bitsandbytes"
+
+
+def needs(job: Job) -> tuple[str, ...]:
+    return (*PACKAGES, QUANTIZES) if job.train.tune == "qlora" else PACKAGES
 
 
 def settings(job: Job, folder: Path, gpus: bool) -> Options:
@@ -32,6 +37,8 @@ def install(job: Job) -> str:
         "accelerate": ACCELERATE,
         "peft": PEFT,
     }
+    if job.train.tune == "qlora":
+        wanted[QUANTIZES] = BITSANDBYTES
     return " ".join(["pip install torch", *(f"{name}=={each}.*" for name, each in wanted.items())])
 
 
@@ -45,8 +52,8 @@ def replaced(job: Job) -> Iterator[str]:
 
 
 SMOKE = SmokeRun(
-    packages=PACKAGES,
-    needs=lambda job: PACKAGES,
+    packages=(*PACKAGES, QUANTIZES),
+    needs=needs,
     install=install,
     settings=settings,
     step=re.compile(r"\bstep (\d{1,15}) of \d+: loss ([\d.]+|nan)"),

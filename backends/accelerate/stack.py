@@ -3,14 +3,30 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ...compiler.model import parameters
 from ...compiler.time.attention_kernels import runs_on
-from ...compiler.tuning.ledger import trained_share
+from ...compiler.tuning.ledger import frozen_bytes, scale_bytes, trained_share
 from ...dsl.job import Job
 from ..pytorch_kernels import EAGER_NORM_BYTES, EAGER_NORM_KEPT, chosen_attention
 from ..stack_facts import Fixed, Stack
 
 #: Bytes per parameter on the wire and copied for it, of a 16-bit gradient.
 REDUCE_BYTES, REDUCE_COPY_BYTES = 2.0, 4.0
+#: Bytes per parameter of a layer's gradients and of the input of their reduction, both of 16 bits.
+LAYER_GRADIENT_BYTES = 4.0
+
+
+def divided_bytes(job: Job) -> float:
+    """Bytes per parameter of frozen weights that FSDP2 divides: all but the scales of 4-bit ones."""
+    whole = parameters.total(job.model, seq_len=job.train.seq_len)
+    return frozen_bytes(job) - scale_bytes(job) / whole
+
+
+def gather_bytes(job: Job) -> float:
+    """Bytes per parameter of gathered weights: 16 bits of each, but of frozen ones in 4 bits."""
+    if job.train.tune != "qlora":
+        return 2.0
+    return divided_bytes(job) + 2.0 * trained_share(job)
 
 
 def traits(job: Job) -> Mapping[str, Any]:
@@ -23,6 +39,11 @@ def traits(job: Job) -> Mapping[str, Any]:
     return found | {
         "reduce_bytes": share * REDUCE_BYTES,
         "reduce_copy_bytes": share * REDUCE_COPY_BYTES,
+        # Frozen weights have no gradient.
+        "layer_gradient_bytes": share * LAYER_GRADIENT_BYTES,
+        "gather_bytes": gather_bytes(job),
+        # Gathered weights are read and written once more.
+        "gather_copy_bytes": 2.0 * gather_bytes(job),
     }
 
 

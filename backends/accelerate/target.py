@@ -7,7 +7,12 @@ from ...compiler.model import parameters
 from ...compiler.rules.candidate_degrees import micro_batches, replica_degrees
 from ...compiler.target import Target
 from ...compiler.traits import KernelTraits, MemoryTraits, StateBytes, Traits, WireTraits
-from ...compiler.tuning.ledger import frozen_bytes, trained_share
+from ...compiler.tuning.ledger import (
+    dequantized_bytes,
+    frozen_bytes,
+    scale_bytes,
+    trained_share,
+)
 from ...dsl.job import Job
 from .. import cautions
 from ..host import HOST
@@ -39,26 +44,30 @@ def state(job: Job, zero: int) -> StateBytes:
 
     accelerate 1.15 utils/fsdp_utils.py:815: weights that are trained become fp32 before they are divided.
     torch 2.13 _fsdp_collectives.py, foreach_reduce: a reduced gradient is cast to the shard's dtype. zero 2
-    (reshard_after_forward off) keeps gathered 16-bit weights until the backward pass ends.
+    (reshard_after_forward off) keeps gathered weights until the backward pass ends. A checkpoint has no
+    frozen weights (transformers 5.23 trainer.py, _get_fsdp_ckpt_kwargs: adapter_only).
     """
-    trained, frozen = trained_share(job), frozen_bytes(job)
+    trained = trained_share(job)
     return StateBytes(
-        weights=4.0 * trained + frozen,
+        weights=4.0 * trained + stack.divided_bytes(job),
+        unsaved=frozen_bytes(job),
         gradients=4.0 * trained,
         optimizer=8.0 * trained,
         weights_sharded=True,
         gradients_sharded=True,
         optimizer_sharded=True,
-        gathered=0.0 if zero == 3 else 2.0,
+        gathered=0.0 if zero == 3 else stack.gather_bytes(job),
         gradients_stay=False,
     )
 
 
 def buffer_bytes(job: Job) -> int:
-    """A tile of logits, and the head's gradient in fp32 where it is trained (chunked_logprob.py:409)."""
+    """A tile of logits, the head's gradient in fp32 where it is trained (chunked_logprob.py:409), the scales
+    of 4-bit weights and one matrix of them as it is multiplied."""
     model = job.model
     tile = TILE_BYTES * TILE_TOKENS * min(model.vocab, TILE_WORDS)
-    return tile + (0 if job.train.adapters else 4 * model.vocab * model.hidden)
+    head = 0 if job.train.adapters else 4 * model.vocab * model.hidden
+    return tile + head + scale_bytes(job) + dequantized_bytes(job)
 
 
 #: The script that starts a run.
@@ -73,7 +82,7 @@ TRAITS = Traits(
         lone_context=LONE_CONTEXT,
         # _fsdp_collectives.py: 16-bit gradients and the 16-bit input of their reduce-scatter (accelerate's
         # policy reduces in the dtype of computation, utils/dataclasses.py:2137).
-        layer_gradient_bytes=4.0,
+        layer_gradient_bytes=stack.LAYER_GRADIENT_BYTES,
         buffers=buffer_bytes,
     ),
     wire=WireTraits(

@@ -94,14 +94,14 @@ def host_width(case: Case, zero: Column, shard: Column, offload: Column) -> Colu
 
 @term("KiB", of=("tp", "expert_ways", "zero"))
 def gathered_layers(case: Case, tp: Column, expert_ways: Column, zero: Column) -> Column:
-    """KiB of the gathered 16-bit weights of the layers alive at once and of one layer's unsharded gradient; 0
-    where gathered weights are not freed."""
+    """KiB of the gathered weights of the layers alive at once and of one layer's unsharded gradient; 0 where
+    gathered weights are not freed."""
     layer = layer_parameters(case, tp, expert_ways)
     live = LIVE_LAYERS * layer
     if case.traits.memory.live_parameters is not None:
         whole = case.model.layers * layer
         live = np.clip(case.traits.memory.live_parameters, LARGEST_MODULE * layer, whole)
-    alive = 2.0 * live + case.traits.memory.layer_gradient_bytes * layer
+    alive = case.traits.wire.gather_bytes * live + case.traits.memory.layer_gradient_bytes * layer
     return np.where(frees_gathered_weights(case, zero), alive, 0.0) / KIB
 
 

@@ -121,8 +121,9 @@ def gather_seconds(
     """Seconds per parameter of one micro-batch's weight gathers; hpZ keeps the second in a node."""
     passes = by_stage(case.traits.wire.gathers, zero)
     share = _port_share(case, zero)
-    wide = _per_parameter(case, 2.0, size, stride, share)
-    near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride, share), wide)
+    width = case.traits.wire.gather_bytes
+    wide = _per_parameter(case, width, size, stride, share)
+    near = np.where(hpz > 1, _per_parameter(case, width, hpz, stride, share), wide)
     fetched = np.where(offload == 2, passes * 2.0 / np.maximum(size, 1) / case.gpu.pcie, 0.0)
     return np.where(passes > 1, wide + (passes - 1) * near, passes * wide) + fetched
 

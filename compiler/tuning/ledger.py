@@ -161,6 +161,18 @@ def frozen_bytes(job: Job) -> float:
     return (sheet.frozen_bytes + sheet.quantized_bytes) / whole
 
 
+def scale_bytes(job: Job) -> int:
+    """Bytes of the scales and maps of 4-bit matrices: FSDP2 divides what they scale alone, as they are no
+    parameters (bitsandbytes 0.50, functional.py: QuantState)."""
+    if job.train.tune != "qlora":
+        return 0
+    return sum(
+        (stored_bytes(matrix.elements, "nf4") - -(-matrix.elements // 2)) * matrix.count
+        for matrix in matrices(job.model)
+        if matrix.linear
+    )
+
+
 def dequantized_bytes(job: Job) -> int:
     """Bytes of the 16-bit copy of the largest 4-bit matrix: one at a time is multiplied (bitsandbytes,
     autograd/_functions.py: MatMul4Bit)."""

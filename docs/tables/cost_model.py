@@ -295,6 +295,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     ),
     "loss_bytes": ("bytes per logit that the loss moves", _plain),
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
+    "gather_bytes": ("bytes per gathered weight", _plain),
     "gather_copy_bytes": ("bytes per weight to lay out a gather", _plain),
     "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
     "sum_bytes": ("bytes to add a gradient to the step's sum, at ZeRO 0, 1, 2, 3", _or_nothing),

@@ -1,13 +1,15 @@
 """Emitted files train with TRL under accelerate's FSDP2: the first loss is that of transformers, it falls,
-what is saved is read by peft and transformers, and a run that is told to end goes on as an unbroken one.
+what is saved is read by peft and transformers, a run that is told to end goes on as an unbroken one, and
+frozen weights in 4 bits are divided as they are priced.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,10 @@ from typing import Any
 import pytest
 
 from parc.backends.accelerate.smoke import SMOKE
+from parc.compiler.tuning.ledger import ledger
+from parc.dsl import std_model
+from parc.dsl.model import Model
+from parc.dsl.tuning import Adapters
 from parc.smoke.processes import Line
 from parc.smoke.smoke_run import steps_of
 from tests.acceptance.support.environments import TREE, environment
@@ -29,8 +35,8 @@ from tests.acceptance.support.smoke_runs import LIMIT_SECONDS
 PACKAGES = "accelerate"
 FAMILY = "llama3_1_8b"
 STEPS, SEQUENCES = 20, 8
-#: Of 16-bit weights and activations, and of the ends of sequences, as a share of the loss.
-TOLERANCE = 2e-2
+#: Of 16-bit weights and activations, and of the ends of sequences, as a share of the loss; of 4-bit weights.
+TOLERANCE, PACKED_TOLERANCE = 2e-2, 4e-2
 JOB = """
 model tiny from std.{family} {{ {sizes} }}
 cluster pair from std.dgx_h100 {{ nodes = 1; gpus_per_node = {gpus}; cpu_cores = 2 }}
@@ -42,6 +48,7 @@ goal {{ {conditions} }}
 target accelerate {{ log_interval = 1; data = "{folder}/tokens.bin" }}
 """
 LORA = "tune = lora; adapter_rank = 8; learning_rate = 1e-2"
+QLORA = LORA.replace("lora", "qlora")
 FULL = "tune = full; learning_rate = 3e-3"
 #: Processes, conditions on the layout, settings of `train`.
 CASES: dict[str, tuple[int, str, str]] = {
@@ -50,6 +57,13 @@ CASES: dict[str, tuple[int, str, str]] = {
         2,
         "require zero == 2; require recompute == none; require micro_batch == 2",
         f"{LORA}; adapter_targets = attention; adapter_dropout = 0.1",
+    ),
+    "4 bits": (2, "require zero == 3; require recompute == full", QLORA),
+    "4 bits, one process": (1, "require micro_batch == 2", QLORA),
+    "4 bits in copies": (
+        4,
+        "require zero == 2; require dp_replicate == 2; require recompute == none",
+        f"{QLORA}; adapter_targets = attention; adapter_dropout = 0.1",
     ),
     "all weights": (2, "require zero == 2; require micro_batch == 1", FULL),
     "copies": (4, "require zero == 3; require dp_replicate == 2", FULL),
@@ -90,13 +104,32 @@ def job_text(name: str, place: Path, more: str = "") -> str:
     )
 
 
+#: Prints the bytes of the parts of parameters that a rank has when the training ends: in 4 bits, in 16, in
+#: fp32.
+HELD = """    held = {"4": 0, "bfloat16": 0, "float32": 0}
+    for weight in trainer.model.parameters():
+        part = weight.to_local()
+        # A packed matrix is one column.
+        kind = "4" if part.ndim == 2 and part.shape[1] == 1 else str(part.dtype)[6:]
+        held[kind] += part.numel() * part.element_size()
+    print("held", json.dumps(held), flush=True)
+"""
+
+
+def with_census(files: Mapping[str, str]) -> dict[str, str]:
+    """The files, of which train.py says what is held."""
+    script, end = files["accelerate/train.py"], "    done = trainer.state"
+    assert script.count(end) == 1
+    return {**files, "accelerate/train.py": script.replace(end, HELD + end)}
+
+
 @contextmanager
 def started(text: str, folder: Path, log: Path) -> Iterator[Any]:
     """The emitted launch.sh of a job, which accelerate's stand-ins let train without a GPU."""
     folder.mkdir(exist_ok=True)
     made = compile_text(text, "tiny")
     assert made.plan is not None, made.complaints
-    script = write(made.files, folder / "files") / "accelerate" / "launch.sh"
+    script = write(with_census(made.files), folder / "files") / "accelerate" / "launch.sh"
     (port,) = free_ports(1)
     stand_ins = (f"{name}={path}" for name, path in SMOKE.stand_ins.items())
     place = {
@@ -132,25 +165,54 @@ def test_it_trains_and_what_it_saves_is_read(
     name: str, checkpoint: tuple[Path, float], tmp_path: Path
 ) -> None:
     place, first = checkpoint
+    packed = "qlora" in CASES[name][2]
+    tolerance = PACKED_TOLERANCE if packed else TOLERANCE
     found = trained(job_text(name, place), tmp_path)
     assert list(found) == list(range(1, STEPS + 1))
-    assert found[1] == pytest.approx(first, rel=TOLERANCE)
+    assert found[1] == pytest.approx(first, rel=tolerance)
     assert found[STEPS] < 0.95 * found[1]
     final = tmp_path / "run" / "checkpoints" / "final"
     if "lora" in CASES[name][2]:
         case = {"name": name, "sequence": SEQUENCE, "checkpoint": str(place / "checkpoint")}
         case |= {"tokens": str(place / "tokens.bin"), "adapter": str(final)}
+        case |= {"four_bits": packed}
         (answer,) = probe(PACKAGES, "adapters_probe", [case], tmp_path)
         reached = answer["loss"]
     else:
         reached = loss_of(place, final, tmp_path)
-    assert reached < found[STEPS] + TOLERANCE * first
+    assert reached < found[STEPS] + tolerance * first
+    if packed:
+        assert_held_as_priced(name, tmp_path)
 
 
-def test_told_to_end_it_saves_and_goes_on(checkpoint: tuple[Path, float], tmp_path: Path) -> None:
+def assert_held_as_priced(name: str, folder: Path) -> None:
+    """Bytes of a rank are those of the ledger over the ranks of a copy: all but the scales are divided. And
+    a checkpoint has no frozen weights."""
+    gpus, conditions, settings = CASES[name]
+    targets: Any = "attention" if "attention" in settings else "linear"
+    sheet = ledger(model_of(), "qlora", Adapters(rank=8, targets=targets))
+    ranks = gpus // 2 if "dp_replicate == 2" in conditions else gpus
+    (said,) = re.findall(r"held (\{.*\})", (folder / "log").read_text())
+    held = json.loads(said)
+    assert held["4"] * ranks == sheet.quantized_parameters // 2
+    assert held["bfloat16"] * ranks == sheet.frozen_bytes
+    assert held["float32"] * ranks == sheet.trained_bytes
+    saved = folder / "run" / "checkpoints" / f"checkpoint-{STEPS}" / "pytorch_model_fsdp_0"
+    names = (saved / ".metadata").read_bytes()
+    assert b"lora_A" in names and b"embed_tokens" not in names and b"base_layer" not in names
+
+
+def model_of() -> Model:
+    return std_model(FAMILY).model_copy(update=FAMILIES[FAMILY])
+
+
+@pytest.mark.parametrize("name", ["adapters", "4 bits"])
+def test_told_to_end_it_saves_and_goes_on(
+    name: str, checkpoint: tuple[Path, float], tmp_path: Path
+) -> None:
     """TERM to the script after a few steps, then the same start again: the losses of an unbroken run."""
     place, _ = checkpoint
-    text = job_text("adapters", place)
+    text = job_text(name, place)
     whole = trained(text, tmp_path / "whole")
     log = tmp_path / "first"
     with started(text, tmp_path, log) as run:

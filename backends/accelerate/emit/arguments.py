@@ -33,7 +33,8 @@ def accelerate_config(plan: Plan) -> dict[str, Any]:
             "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
             "fsdp_transformer_layer_cls_to_wrap": f"{family(plan.job)}DecoderLayer",
             "fsdp_state_dict_type": "SHARDED_STATE_DICT",
-            "fsdp_cpu_ram_efficient_loading": True,
+            # Every rank quantizes what it reads: accelerate 1.15 sends no weights in 4 bits from rank 0.
+            "fsdp_cpu_ram_efficient_loading": plan.job.train.tune != "qlora",
             "fsdp_activation_checkpointing": False,
             "fsdp_offload_params": False,
         },
@@ -55,6 +56,7 @@ def trainer_arguments(plan: Plan) -> dict[str, Any]:
         "dtype": "bfloat16",
         "attn_implementation": "eager" if train.attention == "unfused" else "sdpa",
         **_adapters(job),
+        **_four_bits(train),
         "token_type": token_type(job),
         "max_length": train.seq_len,
         "dataset_kwargs": {"skip_prepare_dataset": True},
@@ -87,6 +89,19 @@ def _adapters(job: Job) -> dict[str, Any]:
         "lora_alpha": adapters.alpha,
         "lora_dropout": adapters.dropout,
         "lora_target_modules": [matrix.name for matrix in targets(job.model, adapters)],
+    }
+
+
+def _four_bits(train: Train) -> dict[str, Any]:
+    """NF4 with double quantization, kept in 16-bit elements: FSDP2 divides no integers (accelerate 1.15
+    utils/fsdp_utils.py:797)."""
+    if train.tune != "qlora":
+        return {}
+    return {
+        "load_in_4bit": True,
+        "bnb_4bit_quant_type": "nf4",
+        "use_bnb_nested_quant": True,
+        "bnb_4bit_quant_storage": "bfloat16",
     }
 
 

@@ -18,7 +18,7 @@ from ...render import provenance, render, render_python
 from ...rendezvous import rendezvous
 from ...run_folder import FILE, Checkpoints, run_json, run_values
 from ..environment import VARIABLES
-from ..options import ACCELERATE, PEFT, TRANSFORMERS, TRL, options_of
+from ..options import ACCELERATE, BITSANDBYTES, PEFT, TRANSFORMERS, TRL, options_of
 from ..target import ENTRY, TARGET
 from .arguments import accelerate_config, board, trainer_arguments
 from .model_config import model_config
@@ -125,12 +125,16 @@ def _announced(plan: Plan) -> str:
 
 def _train_values(plan: Plan) -> dict[str, Any]:
     job = plan.job
+    four_bits = job.train.tune == "qlora"
     tuned = "adapters beside frozen weights" if job.train.adapters else "all weights"
+    names = [f"TRL {TRL}", f"transformers {TRANSFORMERS}", f"accelerate {ACCELERATE}"]
+    names += [f"peft {PEFT}", *([f"bitsandbytes {BITSANDBYTES}"] if four_bits else [])]
     return {
         "provenance": provenance(plan),
         "name": job.model.name or job.name,
-        "tuned": tuned,
+        "tuned": f"{tuned} in 4 bits" if four_bits else tuned,
+        "four_bits": four_bits,
         "gpus": plan.layout.gpus,
         "announced": _announced(plan),
-        "releases": f"TRL {TRL}, transformers {TRANSFORMERS}, accelerate {ACCELERATE} and peft {PEFT}",
+        "releases": f"{', '.join(names[:-1])} and {names[-1]}",
     }

@@ -81,7 +81,7 @@ def _adapters(config: LaunchConfig) -> dict[str, Any]:
         text_of(each) for each in config.all("yaml") if each.name.startswith("lora_target_modules")
     ]
     return {
-        "tune": "lora",
+        "tune": "qlora" if _word(config, "load_in_4bit") == "True" else "lora",
         "adapter_rank": number_of(config.setting("yaml", "lora_r")),
         "adapter_alpha": rate_of(config.setting("yaml", "lora_alpha")),
         "adapter_dropout": rate_of(config.setting("yaml", "lora_dropout")),

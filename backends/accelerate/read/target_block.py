@@ -15,7 +15,7 @@ from .described import model
 _WRITTEN = frozenset(
     {
         "dtype", "attn_implementation", "use_peft", "lora_r", "lora_alpha", "lora_dropout",
-        "lora_target_modules", "token_type", "remove_unused_columns", "disable_tqdm", "report_to", "run_name",
+        "lora_target_modules", "load_in_4bit", "token_type", "remove_unused_columns", "disable_tqdm", "report_to", "run_name",
         "ddp_timeout", "logging_steps", "compute_environment", "same_network", "rdzv_backend",
         "model_config", "data", "model_name_or_path", "output_dir", "config",
     }
@@ -35,6 +35,9 @@ _VALUES = {
     "lr_scheduler_kwargs.decay_type": (*DECAYS.values(),),
     "optim": ("adamw_torch_fused",),
     "dtype": ("bfloat16",),
+    "bnb_4bit_quant_type": ("nf4",),
+    "bnb_4bit_quant_storage": ("bfloat16",),
+    "use_bnb_nested_quant": ("True",),
 }
 
 
@@ -65,6 +68,6 @@ def expressed(config: LaunchConfig, setting: Setting) -> bool | None:
     name = setting.name.lstrip("-").replace("-", "_")
     if name in _VALUES and text_of(setting) not in _VALUES[name]:
         return None
-    if name in _WRITTEN or name.startswith(_SECTIONS):
+    if name in _VALUES or name in _WRITTEN or name.startswith(_SECTIONS):
         return True
     return True if name in TRAINER.by_name or name in ACCELERATE.by_name else None

@@ -36,6 +36,7 @@ TRAINED: dict[str, dict[str, Any]] = {
         "adapter_alpha": 8,
         "adapter_dropout": 0.1,
     },
+    "qlora": {**LORA, "tune": "qlora"},
     "linear": {"schedule": "linear", "warmup": 7, "learning_rate": 2e-4, "min_learning_rate": 1e-5},
     "constant": {"schedule": "constant", "warmup": 0},
     "wsd": {"schedule": "wsd", "decay_steps": 20, "decay_style": "sqrt"},
@@ -93,18 +94,20 @@ def test_the_block_is_back() -> None:
 
 
 def test_what_no_job_says_is_not_taken_for_what_one_does() -> None:
-    files = BACKEND.emit(plan_of(**LORA))
+    files = BACKEND.emit(plan_of(**{**LORA, "tune": "qlora"}))
     for old, new, name in (
         ("warmup_stable_decay", "polynomial", "lr_scheduler_type"),
         ("decay_type: cosine", "decay_type: other", "lr_scheduler_kwargs.decay_type"),
         ("adamw_torch_fused", "lion_32bit", "optim"),
+        ("bnb_4bit_quant_type: nf4", "bnb_4bit_quant_type: fp4", "bnb_4bit_quant_type"),
+        ("use_bnb_nested_quant: true", "use_bnb_nested_quant: false", "use_bnb_nested_quant"),
     ):
         text = files["accelerate/train.yaml"]
         assert old in text
         config = read_back({**files, "accelerate/train.yaml": text.replace(old, new)})
         setting = config.setting("yaml", name)
         assert setting is not None and BACKEND.reader.says(config, setting) is None
-        assert name == "optim" or "schedule" not in BACKEND.reader.train(config)
+        assert not name.startswith("lr") or "schedule" not in BACKEND.reader.train(config)
         assert BACKEND.reader.says(config, config.all("yaml")[0]) is True
 
 
@@ -122,9 +125,25 @@ def test_what_the_files_say() -> None:
     assert "parallelism_config" not in whole
 
 
+def test_weights_in_four_bits_are_divided() -> None:
+    """Kept in 16-bit elements, as accelerate leaves integers whole; read by every rank, as it sends none."""
+    plan = plan_of("copies", **{**LORA, "tune": "qlora"})
+    files = BACKEND.emit(plan)
+    assert_plan_is_back(plan, files)
+    arguments = yaml.safe_load(files["accelerate/train.yaml"])
+    assert arguments["load_in_4bit"] and arguments["use_bnb_nested_quant"]
+    assert arguments["bnb_4bit_quant_storage"] == arguments["dtype"] == "bfloat16"
+    config = yaml.safe_load(files["accelerate/accelerate.yaml"])
+    assert config["fsdp_config"]["fsdp_cpu_ram_efficient_loading"] is False
+    assert "bitsandbytes" in files["accelerate/train.py"]
+    plain = BACKEND.emit(plan_of("copies", **LORA))
+    assert not any("4bit" in text or "bitsandbytes" in text for text in plain.values())
+
+
+@pytest.mark.parametrize("tune", ["lora", "qlora"])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_scripts_are_sound(layout: str) -> None:
-    files = BACKEND.emit(plan_of(layout, **LORA))
+def test_scripts_are_sound(layout: str, tune: str) -> None:
+    files = BACKEND.emit(plan_of(layout, **{**LORA, "tune": tune}))
     script = files["accelerate/train.py"]
     ast.parse(script)
     assert black.format_str(script, mode=black.Mode()) == script

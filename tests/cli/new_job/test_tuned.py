@@ -25,7 +25,7 @@ def said(run: Parc, *command: str) -> parc.Job:
     [
         ("full", ["megatron", "deepspeed", "torchtitan", "accelerate"]),
         ("lora", ["deepspeed", "accelerate"]),
-        ("qlora", ["deepspeed"]),
+        ("qlora", ["deepspeed", "accelerate"]),
     ],
 )
 def test_a_fine_tuning_is_planned_by_the_targets_that_train_it(

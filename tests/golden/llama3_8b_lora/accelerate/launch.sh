@@ -3,7 +3,7 @@
 #
 # llama3_8b_lora with TRL under accelerate
 # dp 8 = 8 GPUs, 4 micro-batches of 4 a step.
-# Predicted 44.7% MFU, 58.0 of 79.1 GiB on the fullest rank.
+# Predicted 44.7% MFU, 56.5 of 79.1 GiB on the fullest rank.
 # FSDP2: weights, gradients and optimizer states divided over 8 ranks.
 # Weights are gathered for each pass of a layer, and freed after it.
 # No recomputation: all activations fit.
