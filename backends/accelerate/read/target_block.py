@@ -16,8 +16,8 @@ _WRITTEN = frozenset(
     {
         "dtype", "attn_implementation", "use_peft", "lora_r", "lora_alpha", "lora_dropout",
         "lora_target_modules", "load_in_4bit", "token_type", "remove_unused_columns", "disable_tqdm",
-        "report_to", "run_name", "ddp_timeout", "logging_steps", "compute_environment", "same_network", "rdzv_backend",
-        "model_config", "data", "model_name_or_path", "output_dir", "config",
+        "report_to", "run_name", "ddp_timeout", "logging_steps", "compute_environment", "same_network",
+        "rdzv_backend", "model_config", "data", "model_name_or_path", "output_dir", "config",
     }
 )  # fmt: skip
 _SECTIONS = (
