@@ -24,8 +24,13 @@ def run_json(plan: Plan) -> str:
 
 def run_in(files: Mapping[str, str], target: str) -> dict[str, Any]:
     """`run`, `digest` and the settings of the run.json among a target's files; empty without a sound one."""
+    return settings_in(files.get(f"{target}/{FILE}", ""))
+
+
+def settings_in(text: str) -> dict[str, Any]:
+    """The members of a run.json; empty where it is none."""
     try:
-        found = json_value(files.get(f"{target}/{FILE}", ""))
+        found = json_value(text)
     except ValueError:
         return {}
     return dict(found) if isinstance(found, dict) else {}

@@ -31,6 +31,11 @@ JOBS = {
         f"train {{ {TRAIN}; optimizer = muon }}\ngoal {{ require recompute == full; "
         "require recompute_layers == 3 }\ntarget megatron { save = false }"
     ),
+    "megatron, a vocabulary that tp pads": (
+        f"train {{ {TRAIN} }}\ngoal {{ require tp == 4 }}\n"
+        'target megatron { data = "/data/a"; tokenizer = "org/m-1"; '
+        "tokenizer_type = HuggingFaceTokenizer }"
+    ),
     "deepspeed, sums in 16 bits, secondary partition": (
         f"train {{ {TRAIN} }}\ngoal {{ require zero == 3 }}\n"
         "target deepspeed { accumulate = compute; valid_data = synthetic; save = none }"

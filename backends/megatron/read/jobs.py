@@ -1,5 +1,6 @@
 """A launched Megatron command -> its job, with the DeepSpeed config that it names."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,6 +14,7 @@ from ....reading.named_files import missing, named_file
 from ....reading.programs import trains
 from ...deepspeed.read import settings
 from ...deepspeed.read.document import NotADocument, Table, document
+from ...run_folder import FILE
 from . import spelling
 from .arguments import DeepSpeed
 from .commands import NO_CONFIG, given_to, job_facts, recognised
@@ -34,7 +36,8 @@ def _job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchCon
     if not given.given("--deepspeed") and not given.given("--deepspeed-config"):
         fork = "swift" if launch.launcher == "swift" else ""
         kind = Kind("megatron", fork, "bash")
-        return LaunchConfig(kind, tuple(job_facts(launch)), (), tuple(told), "megatron")
+        own = _run_beside(launch, given, texts, folder)
+        return LaunchConfig(kind, tuple(job_facts(launch)), (), tuple(told), "megatron", own)
     found, unread = config(launch, given, texts, folder)
     table, path, text = found
     facts = job_facts(launch, said(path, table) if table is not None else NO_CONFIG)
@@ -44,6 +47,17 @@ def _job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchCon
     own = {} if text is None else {path: text}
     kind = Kind("megatron", "deepspeed", "bash")
     return LaunchConfig(kind, tuple(facts), unread, tuple(told), "megatron", own)
+
+
+def _run_beside(
+    launch: Started, given: CommandOptions, texts: Mapping[str, str], folder: Folder
+) -> dict[str, str]:
+    """The run.json of an emitted script, which has the vocabulary before it was padded."""
+    if not given.given("--padded-vocab-size"):
+        return {}
+    path = os.path.join(os.path.dirname(launch.launch.scripts[-1]), FILE)
+    text = texts[path] if path in texts else folder(path)
+    return {} if text is None else {path: text}
 
 
 _DUMMY = Unknown("a negative number stands for what the checkpoint says")

@@ -1,10 +1,12 @@
 """Megatron-LM's options and their defaults -> values of the `model` block."""
 
+from pathlib import PurePath
 from typing import Any
 
 from ....reading.facts import LaunchConfig, number_of, text_of, texts_of
 from ...described import known, rate_of
 from ...release_check import written_release
+from ...run_folder import FILE, settings_in
 from ..emit.experts import BALANCING
 from ..option_groups import LATENT
 from ..option_rows import ROWS
@@ -13,6 +15,8 @@ from .expert_layers import entries
 
 Values = dict[str, Any]
 
+#: --make-vocab-size-divisible-by unless given: the vocabulary is padded to a multiple of that times tp.
+VOCAB_MULTIPLE = 128
 
 _LATENT = ("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
 _BLOCK = ("norm_eps", "init_std", "glu_offset", "glu_clamp", "mtp_layers")
@@ -36,7 +40,18 @@ def _vocabulary(config: LaunchConfig) -> int | None:
     adds = text_of(config.option("--tokenizer-type")) == "NullTokenizer"
     if padded is None and plain is not None and adds:
         return plain + (written_release(config, "megatron") in END_ADDED)
-    return plain if padded is None else padded
+    return plain if padded is None else _unpadded(config, padded)
+
+
+def _unpadded(config: LaunchConfig, padded: int) -> int:
+    """The vocabulary of the run.json beside an emitted script, where that is what was padded."""
+    multiple = VOCAB_MULTIPLE * (config.number("tp") or 1)
+    for path, text in config.texts.items():
+        if PurePath(path).name == FILE:
+            said = settings_in(text).get("model.vocab")
+            if isinstance(said, int) and padded - multiple < said <= padded:
+                return said
+    return padded
 
 
 def model(config: LaunchConfig) -> Values:
