@@ -319,6 +319,12 @@ INTO_TEE = f"{RUN} 2>&1 | tee log"
         "a text that is read": (f"if {RUN} | awk '/nan/{{exit 1}}'; then echo; fi\n", []),
         "a function": (f"run() {{\n  {RUN}\n}}\nrun | tee log\nexit $?\n", ["error"]),
         "a block": (f"{{ date; {RUN}; }} | tee log && touch done\n", ["error"]),
+        "ends at errors": (f"set -e\n{INTO_TEE}\necho done\n", ["error"]),
+        "ends at errors, with others": (f"set -x -ue\n{INTO_TEE}\ntouch done\n", ["error"]),
+        "ends no more": (f"set -e\nls\nset +e\n{INTO_TEE}\necho done\n", []),
+        "ends, and is the last": (f"set -e\n{INTO_TEE}\n", ["info"]),
+        "ends, and the log is read": (f"set -e\n{INTO_TEE}\npython check.py log\n", []),
+        "ends, in a test": (f"set -e\nif true; then\n{INTO_TEE}\nfi\necho done\n", []),
         "a search that may fail": (f"{INTO_TEE} | grep -q done || exit 1\n", []),
     }.values(),
 )  # fmt: skip

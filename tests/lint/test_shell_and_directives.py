@@ -129,3 +129,46 @@ def test_a_script_that_starts_itself(script: str, expected: bool, capsys: Captur
 def test_a_file_of_that_name_above_is_meant(capsys: Captured) -> None:
     files = {"scripts/a.sh": HEADER + "bash a.sh\n", "a.sh": RUN}
     assert not said(capsys, files, "PAR818")
+
+
+PROCESSES = "srun torchrun --nproc-per-node 8 train.py\n"
+GPUS = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\n"
+
+
+@pytest.mark.parametrize(
+    ("directive", "expected"),
+    [
+        ("--ntasks-per-node=1", True),
+        ("--ntasks=2", True),
+        ("--cpus-per-task=96", False),
+        ("--cpus-per-gpu=12", False),
+        ("--exclusive", False),
+        ("--ntasks-per-node=8", False),
+        ("--ntasks=16", False),
+    ],
+)
+def test_cores_of_the_processes(directive: str, expected: bool, capsys: Captured) -> None:
+    files = {"a.sbatch": f"{GPUS}#SBATCH {directive}\n{PROCESSES}"}
+    assert said(capsys, files, "PAR669") == [("PAR669", "info")] * expected
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [("zero3_new.json", "warning"), ("conf/zero3_new.json", "info"), ("other_name.json", "info")],
+)
+def test_a_config_that_lies_there_by_nearly_that_name(
+    name: str, level: str, capsys: Captured
+) -> None:
+    files = {"a.sh": f"deepspeed t.py --output_dir o --learning_rate 1e-5 --deepspeed {name}\n"}
+    config = '{"train_batch_size": "auto", "zero_optimization": {"stage": 3}}'
+    assert said(capsys, {**files, "zero3.json": config}, "PAR806") == [("PAR806", level)]
+
+
+def test_a_batch_below_one_is_said_once(capsys: Captured) -> None:
+    model = (
+        "--num-layers 2 --hidden-size 8 --num-attention-heads 2 --seq-length 8 --micro-batch-size 1"
+    )
+    files = {
+        "a.sh": f"torchrun --nproc-per-node 8 pretrain_gpt.py {model} --global-batch-size -9\n"
+    }
+    assert said(capsys, files, "PAR201", "PAR373") == [("PAR373", "error")]

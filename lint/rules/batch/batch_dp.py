@@ -34,6 +34,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework == "torchtitan":
         yield from _micro_batches(launch)
     yield from _evaluation(launch)
+    if any((launch.number(name) or 1) < 1 for name in ("global_batch", "micro_batch")):
+        return  # no batch: a value that stands for none, or that its own parser refuses
     if launch.program is not None and launch.program.batch_over_gpus:
         yield from _devices(launch)
     elif launch.framework != "deepspeed":

@@ -3,8 +3,8 @@
 Why:
 The exit code of `torchrun ... | tee log` is tee's, 0, however the training ends, and so is that of
 `eval $CMD | tee log` and of a block or a function: an `if`, a test of `$?`, `&&` or `||` behind it sees
-success, a requeue never comes, and where it is the last command the whole script succeeds. `set -o pipefail`
-passes the training's code on. Without such a test it is a hint.
+success, a requeue never comes, `set -e` does not end the script, and where it is the last command the whole
+script succeeds. `set -o pipefail` passes the training's code on. Without such a test it is a hint.
 
 Bad:
 torchrun --nproc-per-node 8 train.py | tee train.log
@@ -22,6 +22,7 @@ fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ _RUNS = {*LAUNCHERS, *PYTHONS, "srun", "mpirun", "mpiexec"}
 _ENDS = (b"tee", b"ts", b"cat", b"sed", b"awk", b"stdbuf", b"logger")
 #: What may test the text that it reads: `if srun nvidia-smi | awk '... exit 1'`.
 _FILTERS = (b"cat", b"sed", b"awk")
+#: `set -e` or `set +e`, alone or with other letters.
+_ERREXIT = re.compile(r"[-+][a-zA-Z]*e")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -67,15 +70,18 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if not runs or name not in _ENDS:
             continue
         tested = _point(operator) if operator is not None else _tested(node)
+        ends = _ends_at_errors(node, root, ran) if tested is None else None
         if name in _FILTERS and (_is_condition(node) or _asked(node, ran)):
             continue
-        if tested is None and not _last(node, root):
+        heard = tested or ends
+        if heard is None and not _last(node, root):
             continue
         place = Place(launch.path, *_point(stage), len(name))
-        related = () if tested is None else (Related("tested here", Place(launch.path, *tested)),)
+        said = "tested here" if ends is None else "is to end the script"
+        related = () if heard is None else (Related(said, Place(launch.path, *heard)),)
         message = f"the exit code is that of {name.decode()}, however the training ends"
         yield Complaint(
-            message, place, related, "set -o pipefail", None if tested is not None else "info"
+            message, place, related, "set -o pipefail", None if heard is not None else "info"
         )
         return
 
@@ -139,6 +145,31 @@ def _point(node: Node) -> tuple[int, int]:
 def _keeps(command: TracedCommand) -> bool:
     """Whether a command makes pipes fail with their first stage."""
     return command.programs[-1] == "set" and any(word.lead == "pipefail" for word in command.words)
+
+
+def _ends_at_errors(pipeline: Node, root: Node, ran: list[TracedCommand]) -> tuple[int, int] | None:
+    """Where `set -e` stands above a statement of the script that others follow."""
+    if pipeline.parent != root or _last(pipeline, root) or _is_read(pipeline):
+        return None
+    above = [
+        each for each in ran if each.programs == ("set",) and each.place[1:] < _point(pipeline)
+    ]
+    said = [(word.lead, each.place[1:]) for each in above for word in each.words[1:]]
+    ends = [(text, place) for text, place in said if _ERREXIT.match(text)]
+    return ends[-1][1] if ends and ends[-1][0].startswith("-") else None
+
+
+def _is_read(pipeline: Node) -> bool:
+    """Whether a command below reads the log, and may find there that the training failed."""
+    words = (_stages(pipeline)[1].text or b"").split()[1:]
+    logs = [word.strip(b"\"'") for word in words if not word.startswith((b"-", b">", b"2>"))]
+    below = pipeline.next_named_sibling
+    while below is not None:
+        text = below.text or b""
+        if not text.startswith((b"echo", b"printf", b"#")) and any(log in text for log in logs):
+            return True
+        below = below.next_named_sibling
+    return False
 
 
 def _tested(pipeline: Node) -> tuple[int, int] | None:

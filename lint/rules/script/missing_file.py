@@ -2,7 +2,8 @@
 
 Why:
 The job stops at that line, or trains without what the file says. parc looks in the folders that it was
-given, from the script's own folder upwards: a file that only the cluster has is reported, too.
+given, from the script's own folder upwards: a file that only the cluster has is reported, too. It is a
+warning where a file of nearly that name lies in the folder that the path names.
 
 Bad:
 source settings.sh
@@ -16,9 +17,12 @@ source settings.sh
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
 """
 
+import posixpath
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
+from ....dsl.diagnostics import Severity, did_you_mean
 from ....reading.facts import Unread
 from ....reading.placeholders import IN_LINE
 from ...facts.launched_job import LaunchedJob
@@ -40,7 +44,27 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             continue
         place = _word(launch, unread)
         if place is not None:
-            yield Complaint(unread.reason, place)
+            near = _near(launch, place)
+            severity: Severity | None = "warning" if near else None
+            yield Complaint(unread.reason, place, (), near, severity)
+
+
+def _near(launch: LaunchedJob, place: Place) -> str | None:
+    """A question after the file beside the missing one that is meant; None where no name is like it."""
+    line = launch.config.texts[place.path].split("\n")[place.line - 1]
+    folder, _, name = line[place.column - 1 :][: place.length].rpartition("/")
+    if "." not in name:
+        return None
+    for above in PurePosixPath(place.path).parents:
+        inside = posixpath.normpath(str(above / folder))
+        names = [each for each in launch.files.names(inside) if _ending(each) == _ending(name)]
+        if names:
+            return did_you_mean(name, names)
+    return None
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _word(launch: LaunchedJob, unread: Unread) -> Place | None:

@@ -1,6 +1,7 @@
 """Rules on resources: those that a batch job asks of SLURM against those that its steps use."""
 
 from . import (
+    cores_of_task,
     cpus_not_inherited,
     foreign_gpus,
     gpu_per_task,
@@ -28,4 +29,5 @@ MODULES = (
     cpus_not_inherited,
     time_limit,
     tasks_without_srun,
+    cores_of_task,
 )
