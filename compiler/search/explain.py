@@ -113,7 +113,8 @@ def _no_combination(space: Space) -> Diagnostic:
     )
     match len(settings):
         case 0:
-            help = f"{start}another target may have other rules"
+            own = clash[0].cure if len(clash) == 1 else ""
+            help = own or f"{start}another target may have other rules"
         case 1:
             help = f"{start}change {names}"
         case _:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from parc.api import plan_targets
 from parc.backends.accelerate import BACKEND
 from parc.backends.accelerate.options import Options
 from parc.compiler.target import holds
@@ -92,6 +93,16 @@ def test_a_gpu_has_room_to_read_weights_in_four_bits(gpu: int, allowed: list[boo
     assert "dp_shard 1: 10.6 GiB" in rule.message(job, dp_shard=1) and "tune = lora" in rule.cure
     sixteen = job.model_copy(update={"train": train_of(weights="/models/llama", tune="lora")})
     assert np.all(holds(rule, sixteen, columns))
+
+
+def test_weights_that_no_gpu_can_read_are_told_with_a_cure() -> None:
+    text = (
+        "model from std.llama3_1_70b {}\ncluster from std.rtx4090_box { gpus_per_node = 8 }\n"
+        "train { seq_len = 2048; global_batch = 64; steps = 9; weights = 'x'; tune = qlora }\n"
+        "target accelerate {}\n"
+    ).replace("'", '"')
+    (found,) = plan_targets(loads(text, targets={"accelerate": Options})).diagnostics()
+    assert "PAR465" in found.notes[0].message and "tune = lora" in str(found.help)
 
 
 def test_several_files_are_told() -> None:
