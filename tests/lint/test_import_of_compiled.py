@@ -65,6 +65,10 @@ JOBS = {
         f'train {{ {TRAIN}; weights = "./m 1"; tune = lora; adapter_targets = attention }}\n'
         'goal { require zero == 3 }\ntarget accelerate { data = "/data/a"; data_dtype = "uint32" }'
     ),
+    "accelerate, adapters beside 4 bits": (
+        f'train {{ {TRAIN}; weights = "here"; tune = qlora; adapter_rank = 4; adapter_dropout = 0.1 }}\n'
+        "goal { require zero == 2; require dp_replicate == 2 }\ntarget accelerate { data = synthetic }"
+    ),
     "accelerate, whole weights": (
         f"train {{ {TRAIN}; collective_timeout = 7 min }}\ngoal {{ require zero == 2 }}\n"
         "target accelerate { save = none }"

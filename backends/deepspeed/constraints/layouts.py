@@ -165,7 +165,8 @@ PREDICATES = (
         ),
         "partition_parameters.py divides a weight as it is built, before there are values to quantize",
         stricter="files of Hugging Face's Trainer divide them with `bnb_4bit_quant_storage`; not tried here",
-        cure="`tune = lora`: ZeRO 3 divides 16-bit frozen weights",
+        cure="`tune = lora`: ZeRO 3 divides 16-bit frozen weights; or `target accelerate {}`: FSDP2 divides "
+        "those in 4 bits",
         effect=Effect.ACCEPTS,
     ),
     Predicate(
