@@ -31,6 +31,10 @@ JOBS = {
         f"train {{ {TRAIN}; optimizer = muon }}\ngoal {{ require recompute == full; "
         "require recompute_layers == 3 }\ntarget megatron { save = false }"
     ),
+    "megatron, the newest checkpoint of a run in sequences": (
+        f"train {{ {TRAIN}; ramp_from = 8; ramp_tokens = 1000000; keep_checkpoints = 1; "
+        'checkpoint_interval = 50 }\ntarget megatron { data = "/data/a" }'
+    ),
     "megatron, a vocabulary that tp pads": (
         f"train {{ {TRAIN} }}\ngoal {{ require tp == 4 }}\n"
         'target megatron { data = "/data/a"; tokenizer = "org/m-1"; '

@@ -31,12 +31,8 @@ def train(config: LaunchConfig) -> Values:
     if stores_scores(config):
         found["attention"] = "unfused"
     ramp = batch_ramp(config)
-    found |= (
-        _schedule(config)
-        | _warmup(config)
-        | _length(config, ramp)
-        | _checkpoints(config, found.get("steps"))
-    )
+    found |= _schedule(config) | _warmup(config) | _length(config, ramp)
+    found |= _checkpoints(config, found.get("steps"))
     if ramp is not None:
         found |= {"ramp_from": ramp.first, "ramp_tokens": ramp.tokens}
     return found | _timeout(config) | _tracker(config)

@@ -9,6 +9,7 @@ from ..context_ways import own_sizes
 from ..option_rows import ROWS
 from ..stack import WHOLE_STEP
 from ..transformer_engine import FORMATS
+from .described import train
 from .ramp import batch_ramp
 from .target_block import distributed_optimizer, options
 
@@ -43,9 +44,8 @@ def _not_read(name: str) -> Callable[[LaunchConfig, Setting], bool]:
 
 def _other_retention(config: LaunchConfig, setting: Setting) -> bool:
     """Neither the newest alone, nor those that stay unless a job says how many."""
-    steps, interval = (
-        number_of(config.option(name)) for name in ("--train-iters", "--save-interval")
-    )
+    steps = train(config).get("steps")
+    interval = number_of(config.option("--save-interval"))
     retained = number_of(setting) or 0
     if not steps or not interval or retained > steps:
         return False

@@ -123,11 +123,18 @@ def _positions(config: LaunchConfig) -> Values:
         kind = "rope"
     position = {"rope": "rope", "yarn": "rope", "none": "none"}.get(kind, "learned")
     if position == "rope":
-        found = _read(config, "rope_theta")
+        found = _read(config, "rope_theta") | _further(config)
         return {"position": position} | found | _scaling(config, kind)
     if position == "learned":
         return {"position": position} | _read(config, "max_positions")
     return {"position": position}
+
+
+def _further(config: LaunchConfig) -> Values:
+    """Positions that are said for longer sequences than those of the run; nothing of the model depends on
+    them where none are learned."""
+    found = _read(config, "max_positions")
+    return found if found.get("max_positions", 0) > (config.number("seq_len") or 0) else {}
 
 
 def _scaling(config: LaunchConfig, kind: str) -> Values:
