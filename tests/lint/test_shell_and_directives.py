@@ -38,7 +38,7 @@ DIRECTIVES = {
     "--output=~/run.log": "PAR633",
     '--error="~/run.log"': "PAR633",
     "--chdir=~": "PAR633",
-    "--output=/home/me/run~1.log": None,
+    "--output=run~1.log": None,
     "--comment=~/run": None,
 }
 

@@ -113,11 +113,13 @@ def test_experts_are_divided_evenly() -> None:
     assert api.estimate(model, {"ep": 64, "pp": 2, "recompute": "full"}, "plan").layout.ep == 64
 
 
-def test_nothing_is_written_that_could_start(
-    job: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_written_that_could_start(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", str(job), "-o", "out"]) == 0
-    assert {path.name for path in Path("out").iterdir()} == {"plan.json", "report.html", "REPORT.md"}
+    assert {path.name for path in Path("out").iterdir()} == {
+        "plan.json",
+        "report.html",
+        "REPORT.md",
+    }
     assert "nothing to start" in capsys.readouterr().out
     assert json.loads(Path("out/plan.json").read_text())["plans"][0]["target"] == "plan"
     assert main(["compile", str(job), "-o", "out", "--check"]) == 0
