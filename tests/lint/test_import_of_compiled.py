@@ -32,8 +32,8 @@ JOBS = {
         "require recompute_layers == 3 }\ntarget megatron { save = false }"
     ),
     "megatron, the newest checkpoint of a run in sequences": (
-        f"train {{ {TRAIN}; ramp_from = 8; ramp_tokens = 1000000; keep_checkpoints = 1; "
-        'checkpoint_interval = 50 }\ntarget megatron { data = "/data/a" }'
+        f"train {{ {TRAIN}; ramp_from = 8; ramp_tokens = 1048576; keep_checkpoints = 1; "
+        'checkpoint_interval = 50 }\ngoal { require pp == 1 }\ntarget megatron { data = "/data/a" }'
     ),
     "megatron, a vocabulary that tp pads": (
         f"train {{ {TRAIN} }}\ngoal {{ require tp == 4 }}\n"
