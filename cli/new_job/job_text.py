@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from parc.backends import TARGETS
+from parc.backends import BACKENDS, TARGETS
 from parc.dsl.syntax.quoting import quoted
 from parc.dsl.tuning import USUAL
 
@@ -152,8 +152,9 @@ def _launch(job: FirstJob) -> Iterator[str]:
     if job.launch is not None:
         yield f"{block}  # {remark}" if remark else block
         return
-    yield "# Files for SLURM as well:"
-    yield f"# {block}"
+    if any(name in BACKENDS for name in job.targets.names):
+        yield "# Files for SLURM as well:"
+        yield f"# {block}"
 
 
 def _settings(lines: Iterable[Line]) -> Iterator[str]:

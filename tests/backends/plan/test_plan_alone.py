@@ -159,7 +159,7 @@ def test_frameworks_stand_first(job: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_first_job_has_it_where_no_framework_runs() -> None:
     _, text = first_job(std_choice("llama3_8b"), asked_gpus("16xtrainium2"), None)
-    assert "target plan {}" in text and "no target megatron" in text
+    assert "target plan {}" in text and "no target megatron" in text and "SLURM" not in text
     assert "target plan" not in first_job(std_choice("llama3_8b"), asked_gpus("8xH100"), None)[1]
 
 
