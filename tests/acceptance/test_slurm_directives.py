@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.support import slurm_tools
 from tests.acceptance.support.slurm_cluster import ENDED, Cluster, Run, cluster
-from tests.lint.test_shell_and_directives import DIRECTIVES
+from tests.lint.test_shell_and_directives import DIRECTIVES, REPLACED
 
 #: Until a job of one command has ended.
 SECONDS = 120
@@ -26,11 +26,11 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield made
 
 
-def runs(made: Cluster, folder: Path, text: str) -> bool:
+def runs(made: Cluster, folder: Path, text: str, *options: str) -> bool:
     """Whether sbatch takes a script and its job ends well."""
     script = folder / "a.sbatch"
     script.write_text(text)
-    said = made.slurm.run("sbatch", "--parsable", str(script), folder=folder)
+    said = made.slurm.run("sbatch", "--parsable", *options, str(script), folder=folder)
     if said.returncode:
         return False
     return Run(made.slurm, int(said.stdout), folder).wait_for(ENDED, SECONDS) == "COMPLETED"
@@ -40,6 +40,20 @@ def runs(made: Cluster, folder: Path, text: str) -> bool:
 def test_directives(directive: str, emulated: Cluster, tmp_path: Path) -> None:
     text = f"#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH {directive}\nhostname\n"
     assert runs(emulated, tmp_path, text) is (WRITTEN[directive] is None)
+
+
+#: Values on the command line, in place of those that a script has left empty.
+GIVEN = {
+    "partition": "train", "gres": "gpu:1", "output": "a.log", "error": "a.err", "time": "5", "mem": "10M",
+    "cpus-per-task": "1", "ntasks-per-node": "1", "open-mode": "append", "signal": "USR1@60",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_the_command_line_replaces(name: str, emulated: Cluster, tmp_path: Path) -> None:
+    text = f"#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --{name}=\nhostname\n"
+    given = f"--{name}={GIVEN[name]}"
+    assert runs(emulated, tmp_path, text, given) is (f"--{name}=" in REPLACED)
 
 
 @pytest.mark.parametrize("first", INTERPRETERS)

@@ -2,7 +2,8 @@
 
 Why:
 sbatch refuses the script: "unrecognized option", "is not a valid node count", or "requires an argument". An
-empty `--output=` or `--error=` it takes, and the job ends as it starts, without a log.
+empty `--output=` or `--error=` it takes, and the job ends as it starts, without a log. An empty value that
+sbatch's command line may replace is a hint, and so is a script with several: a form that is to be filled in.
 
 Bad:
 #!/bin/bash
@@ -26,7 +27,7 @@ from ....reading.sbatch_names import LONG_NAMES
 from ....reading.sbatch_options import SBATCH, BatchOption
 from ...facts.batch import Directive, batches, directive
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint
+from ...finding import Complaint, Related
 
 CODE = "PAR660"
 TITLE = "a directive that sbatch does not know or cannot read"
@@ -53,11 +54,13 @@ NUMBERS = {
 }
 
 #: Options that sbatch refuses with an empty value. Others take it for none, as `--account=` and `--gpus=`.
-_REFUSED_WORDS = """cpus-per-gpu cpus-per-task gres mail-type mem mem-per-cpu nodelist nodes ntasks
-    ntasks-per-node open-mode partition signal time"""
-_REFUSED = frozenset(_REFUSED_WORDS.split())
+_REFUSED_WORDS = """cpus-per-gpu cpus-per-task mail-type mem mem-per-cpu nodes ntasks ntasks-per-node
+    open-mode signal time"""
+_REFUSED = tuple(_REFUSED_WORDS.split())
 #: Files of the job, which slurmstepd opens.
 _OPENED = ("output", "error")
+#: Options whose empty value an option of sbatch's command line, or a variable, may replace.
+_REPLACED = (*_OPENED, "gres", "nodelist", "partition")
 
 #: What resembles an option is judged apart: of the others most are a site's own.
 _SLIP = "slip"
@@ -68,9 +71,19 @@ _OF_CONTAINERS = re.compile(r"(?:no-)?container-")
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        for option in {each.name: each for each in batch.options}.values():
-            empty = _empty(option)
-            yield from _check(directive(option)) if empty is None else (empty,)
+        given = {each.name: each for each in batch.options}.values()
+        empty = {each.name: said for each in given if (said := _empty(each)) is not None}
+        yield from _form(list(empty.values())) if len(empty) > 1 else empty.values()
+        for option in given:
+            if option.name not in empty:
+                yield from _check(directive(option))
+
+
+def _form(empty: list[Complaint]) -> Iterator[Complaint]:
+    """One complaint about a script whose directives are to be filled in."""
+    first, *others = empty
+    related = tuple(Related(each.message, each.at) for each in others)
+    yield Complaint(f"{first.message}, as {len(others)} others", first.at, related)
 
 
 def _empty(option: BatchOption) -> Complaint | None:
@@ -79,13 +92,14 @@ def _empty(option: BatchOption) -> Complaint | None:
     if option.value is None:
         lacks = name in LONG_NAMES and name not in SBATCH.alone
     else:
-        lacks = plain(option.value) == "" and (name in _REFUSED or name in _OPENED)
+        lacks = plain(option.value) == "" and name in (*_REFUSED, *_REPLACED)
     if not lacks:
         return None
+    replaced = name in _REPLACED and option.value is not None
     ends = name in _OPENED and option.value is not None
     what = "the job ends as it starts, without a log" if ends else "sbatch refuses the script"
-    message = f"--{name} has no value: {what}"
-    return Complaint(message, directive(option).place, severity="error")
+    severity: Severity | None = None if replaced else "error"
+    return Complaint(f"--{name} has no value: {what}", directive(option).place, severity=severity)
 
 
 def _check(given: Directive) -> Iterator[Complaint]:
