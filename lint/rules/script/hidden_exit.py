@@ -4,7 +4,8 @@ Why:
 The exit code of `torchrun ... | tee log` is tee's, 0, however the training ends, and so is that of
 `eval $CMD | tee log` and of a block or a function: an `if`, a test of `$?`, `&&` or `||` behind it sees
 success, a requeue never comes, `set -e` does not end the script, and where it is the last command the whole
-script succeeds. `set -o pipefail` passes the training's code on. Without such a test it is a hint.
+script succeeds. `set -o pipefail` passes the training's code on. Without such a test it is a hint, for
+all goes well as long as the training does.
 
 Bad:
 torchrun --nproc-per-node 8 train.py | tee train.log
@@ -26,6 +27,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ....dsl.diagnostics import Severity
 from ....reading.bash.commands.launching import LAUNCHERS, PYTHONS
 from ....reading.bash.source import file_source
 from ....reading.bash.syntax_tree import descendants, parse
@@ -80,9 +82,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         said = "tested here" if ends is None else "is to end the script"
         related = () if heard is None else (Related(said, Place(launch.path, *heard)),)
         message = f"the exit code is that of {name.decode()}, however the training ends"
-        yield Complaint(
-            message, place, related, "set -o pipefail", None if heard is not None else "info"
-        )
+        level: Severity | None = None if tested is not None else "info"
+        yield Complaint(message, place, related, "set -o pipefail", level)
         return
 
 
