@@ -50,7 +50,7 @@ SINCE = "2026-12"
 FILE = "train.sh"
 
 _NUMBER = re.compile(
-    r"[-+]?(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:inf|infinity|nan)", re.I
+    r"[-+]?(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:inf|infinity|nan)", re.I
 )
 _WHOLE = re.compile(r"[-+]?\d+(?:_\d+)*(?:\.0*)?")
 _NONE = ("null", "~")
