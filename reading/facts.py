@@ -70,7 +70,8 @@ class Unread:
     """Something that a reader met and could not follow, and why; `missing` where a file is not there,
     `sourced` where a script sources that file, which may set variables. `over_limit` where the reader goes no
     further, whatever is written there; `rest` where as many jobs as it reads come before, and are judged.
-    `broken` where a script writes a config, all of it known, that its framework cannot parse."""
+    `broken` where a script writes a config, all of it known, that its framework cannot parse. `itself` is the
+    word by which a script starts itself."""
 
     reason: str
     path: str
@@ -81,6 +82,7 @@ class Unread:
     over_limit: bool = False
     rest: bool = False
     broken: bool = False
+    itself: str = ""
 
     @staticmethod
     def because(

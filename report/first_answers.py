@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from parc.backends import BACKENDS
 from parc.backends.languages.bash import operand
 from parc.compiler.plan import Estimate, Plan
 from parc.compiler.risk import band
@@ -37,6 +38,8 @@ class Answer:
 def headline(plan: Plan, best: bool = True) -> str:
     """Headline of a plan: the recommended run, or an alternative to it."""
     gpus = counted(plan.layout.gpus, "GPU")
+    if plan.target not in BACKENDS:
+        return f"A layout of {gpus}, without a framework"
     return f"{'Run' if best else 'Or run'} {plan.target} on {gpus}"
 
 
@@ -55,7 +58,9 @@ def _answer(question: str, answer: str, notes: tuple[str, ...]) -> Answer:
 
 
 def command(plan: Plan, several: bool) -> str:
-    """The command that writes the plan's files, in the job's folder."""
+    """The command that writes the plan's files, in the job's folder; empty where it has none."""
+    if plan.target not in BACKENDS:
+        return ""
     target = ["--target", plan.target] if several else []
     changes = [word for each in plan.job.overrides for word in ("--set", each)]
     job = operand(PurePath(plan.job.path).name)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from parc.compiler.plan import Estimate, Plan
-from parc.printing.advice_text import TELL, advice, local_command
+from parc.printing.advice_text import TELL, advice, local_command, may_be_tried
 from parc.printing.plan_json import job_json, planned_json
 from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk, seconds
@@ -101,8 +101,13 @@ def _memory(found: Estimate) -> list[list[str]]:
 
 def _advice(plan: Plan) -> Iterable[str]:
     if said := advice(plan):
-        command = quoted(local_command(plan))
-        yield f"> {marked(said)} {TELL}; in the job's folder: {command}"
+        yield f"> {marked(said)}{_trials(plan)}"
+
+
+def _trials(plan: Plan) -> str:
+    if not may_be_tried(plan):
+        return ""
+    return f" {TELL}; in the job's folder: {quoted(local_command(plan))}"
 
 
 def quoted(code: str) -> str:

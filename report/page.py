@@ -10,7 +10,7 @@ from parc.compiler.model.parameters import total
 from parc.compiler.plan import Estimate, Plan
 from parc.compiler.risk import band
 from parc.dsl.job import Job
-from parc.printing.advice_text import TELL, advice, local_command
+from parc.printing.advice_text import TELL, advice, local_command, may_be_tried
 from parc.printing.plan_json import planned_json, rounded
 from parc.printing.words.layouts import layout_parts, layout_text
 from parc.printing.words.numbers import (
@@ -122,7 +122,7 @@ def _part(planned: Planned, plan: Plan, number: int, timed: bool) -> dict[str, A
         "fewer": fewer(plan).replace("`", ""),
         "faster": faster(plan),
         "advice": advice(plan),
-        "trials": f"{TELL}; in the job's folder:",
+        "trials": f"{TELL}; in the job's folder:" if may_be_tried(plan) else "",
         "command": local_command(plan),
         "runners_up": runners_up(plan),
         "proof": proof(plan, timed),

@@ -92,3 +92,5 @@ LENGTHS = (ROWS.setting("train", "steps").name, "--train-samples")
 PRECISION_ELSEWHERE = ("--use-checkpoint-args", "--yaml-cfg", "--config-file", "--deepspeed")
 #: Options whose words forks add to.
 EXTENDED = ("--tokenizer-type",)
+#: --make-vocab-size-divisible-by unless given: the vocabulary is padded to a multiple of that times tp.
+VOCAB_MULTIPLE = 128

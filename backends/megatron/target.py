@@ -43,6 +43,7 @@ from . import (
 from .constraints import arguments
 from .constraints.layouts import PREDICATES, WHOLE_OPTIMIZERS
 from .models import RANKING
+from .option_groups import VOCAB_MULTIPLE
 from .options import Options, options_of
 from .refusals import REFUSALS
 
@@ -126,7 +127,7 @@ TRAITS = Traits(
     tensor=TensorTraits(
         # --sequence-parallel is an option of dense models, tp leaves norms and residuals whole without it.
         whole_sequences=True,
-        vocab_multiple=128,
+        vocab_multiple=VOCAB_MULTIPLE,
     ),
     wire=WireTraits(
         # Megatron-FSDP gathers a layer before its forward and again before its backward pass.

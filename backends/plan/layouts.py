@@ -7,6 +7,13 @@ from ...compiler.rules.divisibility import (
     heads_over_tp,
     widths_over_tp,
 )
+from ...compiler.rules.parallel_rules import (
+    ONE_REPLICATION,
+    expert_grid,
+    full_rounds,
+    whole_experts,
+    whole_ramp,
+)
 from ...compiler.target import Effect, Predicate
 from ...dsl.arrays import choose
 from ...dsl.job import Job
@@ -24,12 +31,6 @@ def sequence_parts(tp: Column, cp: Column) -> Column:
     """Equal parts of a sequence: one per tensor rank (sequence parallelism), two per context rank."""
     ring: Column = choose(cp > 1, 2 * cp, 1)
     return tp * ring
-
-
-def interleaving_fed(job: Job, pp: Column, vpp: Column, microbatches: Column) -> Column:
-    """Rounds of one micro-batch per rank are full, in the smallest batch of a ramp too."""
-    least = microbatches // len(job.train.ramp)
-    return (vpp == 1) | ((pp > 1) & (least >= pp) & (least % pp == 0))
 
 
 HEADS = (
@@ -61,67 +62,17 @@ HEADS = (
 EXPERTS = (
     experts_over_ep(f"{ANY} a rank holds whole experts"),
     expert_width_over_etp(f"{ANY} a rank holds as much of an expert as the others"),
-    Predicate(
-        "PAR118",
-        "etp-one-or-tp",
-        "etp is neither 1 nor tp, or not the one of them that the target takes",
-        ("tp", "etp"),
-        lambda job, tp, etp: (etp == 1) | (etp == tp),
-        lambda job, tp, etp: f"etp {etp} is neither 1 nor tp {tp}",
-        "parc: an expert is whole on its GPU or divided like the dense layers",
-    ),
-    Predicate(
-        "PAR102",
-        "expert-world",
-        "the experts' degrees do not divide the GPUs of a stage",
-        ("pp", "ep", "etp", "gpus"),
-        lambda job, pp, ep, etp, gpus: (not job.model.moe) | (gpus % (etp * ep * pp) == 0),
-        lambda job, pp, ep, etp, gpus: (
-            f"etp {etp} * ep {ep} * pp {pp} = {etp * ep * pp} does not divide {gpus} GPUs"
-        ),
-        f"{ANY} every group of experts' ranks is whole",
-    ),
+    whole_experts("other ways to divide an expert are priced by no measured run"),
+    expert_grid(f"{ANY} every group of experts' ranks is whole"),
 )
 
 SCHEDULE = (
-    Predicate(
-        "PAR203",
-        "vpp-microbatches",
-        "interleaving has too few or uneven micro-batches",
-        ("pp", "vpp", "microbatches"),
-        interleaving_fed,
-        lambda job, pp, vpp, microbatches: (
-            f"interleaving (vpp {vpp}) needs micro-batches in multiples of pp {pp}, "
-            f"not {microbatches // len(job.train.ramp)}"
-        ),
-        "arXiv 2104.04473, section 2.2: rounds of as many micro-batches as ranks",
-    ),
-    Predicate(
-        "PAR208",
-        "ramp-batch",
-        "the first batch of a ramp does not divide over micro-batches and replicas",
-        ("microbatches",),
-        lambda job, microbatches: microbatches % len(job.train.ramp) == 0,
-        lambda job, microbatches: (
-            f"ramp_from {job.train.ramp_from} does not divide over micro-batches and replicas: the "
-            f"{microbatches} micro-batches of the full batch are not a multiple of {len(job.train.ramp)}"
-        ),
-        f"{ANY} each batch is whole micro-batches on every replica",
-    ),
+    full_rounds("arXiv 2104.04473, section 2.2: rounds of as many micro-batches as ranks"),
+    whole_ramp(f"{ANY} each batch is whole micro-batches on every replica"),
 )
 
 SHARDING = (
-    Predicate(
-        "PAR306",
-        "zero-shard",
-        "dp_shard above 1 with zero 0",
-        ("zero", "dp_shard"),
-        lambda job, zero, dp_shard: (zero > 0) | (dp_shard == 1),
-        lambda job, zero, dp_shard: f"zero 0 divides nothing, so dp_shard must be 1, not {dp_shard}",
-        "parc: plain data parallelism is written as dp_replicate",
-        stricter="one way to write plain data parallelism",
-        effect=Effect.ACCEPTS,
-    ),
+    ONE_REPLICATION,
     Predicate(
         "PAR343",
         "zero-fsdp",

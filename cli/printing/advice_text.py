@@ -23,12 +23,17 @@ TELL = "Short runs on the cluster tell which is better"
 EQUAL = 0.0005
 
 
+def may_be_tried(plan: Plan) -> bool:
+    """Whether short runs would settle the choice of a plan, whose framework can run them."""
+    return bool(plan.doubt and not plan.doubt.settled) and plan.target in BACKENDS
+
+
 def advice_lines(plan: Plan) -> list[str]:
     """The advice of a plan and its command; nothing where the choice is settled."""
     said = advice(plan)
     if not said:
         return []
-    if plan.target not in BACKENDS:
+    if not may_be_tried(plan):
         return words("  ", said)
     return [*words("  ", f"{said} {TELL}:"), "", f"    {trials_command(plan)}"]
 
@@ -38,7 +43,8 @@ def advice(plan: Plan) -> str:
     doubt = plan.doubt
     if doubt is None or doubt.settled:
         return ""
-    run = f"Run {plan.target}'s layout ({splitting(plan.layout)}), but"
+    named = f"Run {plan.target}'s" if plan.target in BACKENDS else "Plan with this"
+    run = f"{named} layout ({splitting(plan.layout)}), but"
     misses = f"The expected loss against the true best is {doubt.regret:.1%}."
     if not doubt.rivals:
         return f"{run} another layout may be better. {misses}"

@@ -13,7 +13,7 @@ from parc.dsl.job import Job
 
 from ..api import Planned
 from ..writing.written_files import MANIFEST
-from .advice_text import trials_command
+from .advice_text import may_be_tried, trials_command
 from .words.command_paths import argument
 
 #: The output folder of a command that is advised.
@@ -35,11 +35,6 @@ def planned_lines(job: Job, plans: Sequence[Plan], targets: Collection[str]) -> 
     doubted = [plan for plan in plans if may_be_tried(plan)]
     trials = [f"  or: {trials_command(plan)}" for plan in doubted]
     return [f"next: {shlex.join(words)}", *trials]
-
-
-def may_be_tried(plan: Plan) -> bool:
-    """Whether short runs would settle the choice of a plan, whose framework can run them."""
-    return bool(plan.doubt and not plan.doubt.settled) and plan.target in BACKENDS
 
 
 def start_lines(

@@ -97,12 +97,15 @@ def estimate_lines(job: Job, target: str, estimate: Estimate, reserved: bool = F
 
 
 def _reserved(job: Job, target: str, used_bytes: int) -> list[str]:
-    """The two figures that people read of a GPU: PyTorch's own, and nvidia-smi's."""
-    from parc.backends import TARGETS
+    """The two figures that people read of a GPU: PyTorch's own, and nvidia-smi's; none where no framework
+    runs."""
+    from parc.backends import BACKENDS
     from parc.compiler.case import Case
     from parc.compiler.memory.peak import context_bytes
 
-    outside = context_bytes(Case(job, TARGETS[target].target))
+    if target not in BACKENDS:
+        return []
+    outside = context_bytes(Case(job, BACKENDS[target].target))
     held = f"PyTorch reserves {(used_bytes - outside) / GIB:.1f} GiB"
     return parts(BELOW, [held, f"nvidia-smi shows {used_bytes / GIB:.1f}"])
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from parc.backends import BACKENDS
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.open_settings import words_of
 
 from ..api import Planned
+from .advice_text import may_be_tried
 from .choice_text import expected_lines, fastest
 from .fewer_text import fewer_lines
-from .next_text import may_be_tried
 from .plan_text import GIB, error_bar, reached, target_rows, title, trained
 from .settings_text import worthwhile_lines
 from .words.layouts import layout_parts, layout_text, split_text, splitting
@@ -50,7 +51,8 @@ def _best(plan: Plan) -> list[str]:
 
 def _run(plan: Plan) -> list[str]:
     first, *others = layout_parts(plan.layout)
-    lines = parts("  run     ", [f"{plan.target}: {first}", *others])
+    head = "  run     " if plan.target in BACKENDS else "  layout  "
+    lines = parts(head, [f"{plan.target}: {first}", *others])
     return [*lines, *words("  with    ", words_of(plan.settings))] if plan.settings else lines
 
 

@@ -34,14 +34,8 @@ from parc.dsl.job import Job
 from tests.support.compiled_examples import EXAMPLES
 
 TERM_MODULES = (
-    step,
-    recomputation,
-    gradient_sync,
-    activations,
-    model_states,
-    rank_load,
-    quantities,
-)
+    step, recomputation, gradient_sync, activations, model_states, rank_load, quantities,
+)  # fmt: skip
 CONSTANT_MODULES = (
     kernels, layers, attention_core, context_exchange, parallel_traffic, collectives, activations,
     model_states, peak, rank_load, flops, quantities,

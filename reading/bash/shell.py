@@ -152,9 +152,11 @@ class World:
         sourced: bool = False,
         over_limit: bool = False,
         rest: bool = False,
+        itself: str = "",
     ) -> None:
         if len(self.unread) < 1000:
-            self.unread[Unread(reason, *place, missing, sourced, over_limit, rest)] = None
+            noted = Unread(reason, *place, missing, sourced, over_limit, rest, itself=itself)
+            self.unread[noted] = None
 
 
 @dataclass

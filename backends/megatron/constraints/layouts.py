@@ -10,6 +10,13 @@ from ....compiler.rules.divisibility import (
     heads_over_tp,
     widths_over_tp,
 )
+from ....compiler.rules.parallel_rules import (
+    ONE_REPLICATION,
+    expert_grid,
+    full_rounds,
+    whole_experts,
+    whole_ramp,
+)
 from ....compiler.target import Effect, Predicate
 from ....dsl.arrays import choose
 from ....dsl.job import Job
@@ -53,10 +60,6 @@ def kv_heads_need(job: Job, tp: int) -> str:
     )
 
 
-def expert_grid_fits(job: Job, pp: Column, ep: Column, etp: Column, gpus: Column) -> Column:
-    return (not job.model.moe) | (gpus % (etp * ep * pp) == 0)
-
-
 def sequence_parallel(job: Job, tp: Column) -> Column:
     """Whether --sequence-parallel is emitted: unless the job does without, where tp divides the sequence;
     experts need it (core/transformer/moe/moe_layer.py:639)."""
@@ -75,17 +78,6 @@ def sequence_needs(job: Job, tp: int, cp: int) -> str:
     parted = f"tp {tp} with sequence parallelism and " if sequence_parallel(job, tp) else ""
     parts = sequence_parts(job, tp, cp)
     return f"seq_len {job.train.seq_len} is not a multiple of {parts}, as {parted}cp {cp} need"
-
-
-def interleaving_fed(job: Job, pp: Column, vpp: Column, microbatches: Column) -> Column:
-    """The smallest batch of a ramp has one part of the full one's micro-batches, and others multiples."""
-    least = microbatches // len(job.train.ramp)
-    return (vpp == 1) | ((least >= pp) & (least % pp == 0))
-
-
-def ramp_fed(job: Job, microbatches: Column) -> Column:
-    """All batches of a ramp are multiples of the first, which is one part of the full one."""
-    return microbatches % len(job.train.ramp) == 0
 
 
 def recompute_counts(
@@ -172,17 +164,7 @@ HEADS = (
 EXPERTS = (
     experts_over_ep(f"{ARGUMENTS}:1656"),
     expert_width_over_etp(f"{COMMIT} megatron/core/utils.py:592"),
-    Predicate(
-        "PAR118",
-        "etp-one-or-tp",
-        "etp is neither 1 nor tp, or not the one of them that the target takes",
-        ("tp", "etp"),
-        lambda job, tp, etp: (etp == 1) | (etp == tp),
-        lambda job, tp, etp: f"etp {etp} is neither 1 nor tp {tp}, the two that parc emits",
-        "parc: an expert is whole on its GPU or divided like the dense layers",
-        stricter="parc writes these two; Megatron-LM takes any that divides the GPUs",
-        effect=Effect.ACCEPTS,
-    ),
+    whole_experts("parc writes these two; Megatron-LM takes any that divides the GPUs"),
     Predicate(
         "PAR466",
         "experts-whole-sequences",
@@ -203,17 +185,7 @@ EXPERTS = (
         f"{CONFIG}:2614",
         since="0.13",  # core_v0.13.0 transformer_config.py:1101
     ),
-    Predicate(
-        "PAR102",
-        "expert-world",
-        "the experts' degrees do not divide the GPUs of a stage",
-        ("pp", "ep", "etp", "gpus"),
-        expert_grid_fits,
-        lambda job, pp, ep, etp, gpus: (
-            f"etp {etp} * ep {ep} * pp {pp} = {etp * ep * pp} does not divide {gpus} GPUs"
-        ),
-        f"{STATE}:883",
-    ),
+    expert_grid(f"{STATE}:883"),
 )
 
 SEQUENCE = (
@@ -239,29 +211,9 @@ SEQUENCE = (
 )
 
 PIPELINE = (
-    Predicate(
-        "PAR203",
-        "vpp-microbatches",
-        "interleaving has too few or uneven micro-batches",
-        ("pp", "vpp", "microbatches"),
-        interleaving_fed,
-        lambda job, pp, vpp, microbatches: (
-            f"interleaving (vpp {vpp}) needs micro-batches in multiples of pp {pp}, "
-            f"not {microbatches // len(job.train.ramp)}"
-        ),
-        f"{SCHEDULES}:1160",
-    ),
-    Predicate(
-        "PAR208",
-        "ramp-batch",
-        "the first batch of a ramp does not divide over micro-batches and replicas",
-        ("microbatches",),
-        ramp_fed,
-        lambda job, microbatches: (
-            f"ramp_from {job.train.ramp_from} does not divide over micro-batches and replicas: the "
-            f"{microbatches} micro-batches of the full batch are not a multiple of {len(job.train.ramp)}"
-        ),
-        "megatron-core 0.19.2 megatron/core/num_microbatches_calculator.py update, consistency_check",
+    full_rounds(f"{SCHEDULES}:1160"),
+    whole_ramp(
+        "megatron-core 0.19.2 megatron/core/num_microbatches_calculator.py update, consistency_check"
     ),
     Predicate(
         "PAR127",
@@ -280,17 +232,7 @@ PIPELINE = (
 )
 
 SHARDING = (
-    Predicate(
-        "PAR306",
-        "zero-shard",
-        "dp_shard above 1 with zero 0",
-        ("zero", "dp_shard"),
-        lambda job, zero, dp_shard: (zero > 0) | (dp_shard == 1),
-        lambda job, zero, dp_shard: f"zero 0 divides nothing, so dp_shard must be 1, not {dp_shard}",
-        "parc: plain data parallelism is written as dp_replicate",
-        stricter="one way to write plain data parallelism",
-        effect=Effect.ACCEPTS,
-    ),
+    ONE_REPLICATION,
     Predicate(
         "PAR307",
         "zero-replicate",

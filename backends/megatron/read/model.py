@@ -8,15 +8,13 @@ from ...described import known, rate_of
 from ...release_check import written_release
 from ...run_folder import FILE, settings_in
 from ..emit.experts import BALANCING
-from ..option_groups import LATENT
+from ..option_groups import LATENT, VOCAB_MULTIPLE
 from ..option_rows import ROWS
 from ..releases import END_ADDED
 from .expert_layers import entries
 
 Values = dict[str, Any]
 
-#: --make-vocab-size-divisible-by unless given: the vocabulary is padded to a multiple of that times tp.
-VOCAB_MULTIPLE = 128
 
 _LATENT = ("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
 _BLOCK = ("norm_eps", "init_std", "glu_offset", "glu_clamp", "mtp_layers")

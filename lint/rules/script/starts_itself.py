@@ -30,7 +30,6 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ....reading.bash.commands.launching import STARTS_ITSELF
 from ....reading.bash.source import file_source
 from ....reading.bash.syntax_tree import parse
 from ...facts.launched_job import LaunchedJob
@@ -65,10 +64,10 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     path = launch.path
     text = launch.config.texts.get(path, "")
     for unread in launch.config.unread:
-        if unread.path != path or not unread.reason.endswith(STARTS_ITSELF):
+        name = unread.itself
+        if unread.path != path or not name:
             continue
         call = _unguarded(text, unread.line, unread.column)
-        name = unread.reason.split("`")[1]
         if call is not None and not _has_another(launch, name):
             row, column = call.start_point
             place = Place(path, row + 1, column + 1, len(call.text or b""))

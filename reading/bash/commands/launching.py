@@ -12,8 +12,6 @@ from ..statements.run_statement import run_text
 from ..trace import MOST_COMMANDS, TracedCommand, program
 from ..values import Piece, Text, Word, plain
 
-#: What is noted of a script that a run of it starts again.
-STARTS_ITSELF = "starts itself"
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 PYTHONS = frozenset({"python", "python3", "python2", "pypy3"})
 #: Programs that start a training program, or are one.
@@ -317,7 +315,7 @@ def _follow(shell: Shell, script: Word, arguments: Sequence[Word]) -> bool:
         return False
     path, text = found
     if path in shell.scripts:
-        shell.world.note(f"`{shown}` {STARTS_ITSELF}", place)
+        shell.world.note(f"`{shown}` starts itself", place, itself=shown)
         return True
     child = _child(shell, arguments)
     child.path = path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,43 @@ def test_other_commands_take_it(
 ) -> None:
     name, *rest = command.split()
     assert main([name, str(job), *rest]) == 0
-    assert "parc trials" not in capsys.readouterr().out
+    assert not promised(capsys.readouterr().out)
+
+
+#: A job whose choice is not settled, for which a framework's plan advises short runs.
+DOUBTED = f"""\
+model from std.kimi_k2 {{}}
+cluster from std.h100_pod {{ nodes = 64 }}
+{TRAIN}target plan {{}}
+"""
+
+
+def promised(text: str) -> list[str]:
+    """What a text has of short runs, files to start and PyTorch's figures on a GPU."""
+    return [
+        each
+        for each in (
+            "parc trials",
+            "hort runs",
+            "nvidia-smi",
+            "write its files",
+            "Run plan",
+            "run     plan",
+        )
+        if each in text
+    ]
+
+
+def test_nothing_is_promised_that_a_framework_would_do(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither short runs, nor files, nor what PyTorch reserves, in any form of the plan."""
+    job.write_text(DOUBTED)
+    assert main(["compile", str(job), "-o", "out"]) == main(["plan", str(job), "-v"]) == 0
+    said = capsys.readouterr().out
+    assert "may be better" in said and "  layout  plan:" in said
+    for text in (said, *(Path("out", name).read_text() for name in ("report.html", "REPORT.md"))):
+        assert not promised(re.sub(r"(?s)<script.*?</script>", "", text))
 
 
 def test_frameworks_stand_first(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
